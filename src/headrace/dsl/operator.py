@@ -1,0 +1,69 @@
+"""What all operators share: arguments are checked where they are given, at the user's line."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from headrace.errors import OperatorTypeError, user_line
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def operator(method: Callable[P, R]) -> Callable[P, R]:
+    """Give a public method of the DSL an error that helps when it is called with the wrong arguments."""
+    signature = inspect.signature(method)
+    names = [name for name in signature.parameters if name != "self"]
+
+    @functools.wraps(method)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise _argument_error(method.__qualname__, names, kwargs, error) from None
+        return method(*args, **kwargs)
+
+    return checked
+
+
+def _argument_error(name: str, names: list[str], kwargs: dict[str, Any], error: TypeError) -> OperatorTypeError:
+    unknown = next((given for given in kwargs if given not in names), None)
+    if unknown is None:
+        return OperatorTypeError(f"{name}(): {error}", hint=f"It takes {', '.join(names)}.", at=user_line())
+    close = difflib.get_close_matches(unknown, names, n=1)
+    hint = f"Did you mean {close[0]}=?" if close else f"It takes {', '.join(names)}."
+    return OperatorTypeError(f"{name}() has no argument {unknown!r}", hint=hint, at=user_line())
+
+
+def check_function(function: Any, arity: int, *, operator: str, argument: str) -> None:
+    """Refuse what cannot be called with ``arity`` positional arguments; builtins without a signature pass."""
+    if not callable(function):
+        message = f"{operator}(): {argument} must be a function of {arity} argument(s), not {function!r}"
+        raise OperatorTypeError(message, at=user_line())
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*(None,) * arity)
+    except TypeError:
+        message = f"{operator}(): {argument} is called with {arity} argument(s), but takes {signature}"
+        raise OperatorTypeError(
+            message, detail=f"function {_where(function)}", hint=_arity_hint(operator), at=user_line()
+        ) from None
+
+
+def _where(function: Any) -> str:
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", repr(function))
+    return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name
+
+
+def _arity_hint(operator: str) -> str:
+    if operator in {"map_values", "flat_map_values", "join", "left_join", "outer_join"}:
+        return "with_key=True gives the function the key as well."
+    return "Let the function take just these arguments."

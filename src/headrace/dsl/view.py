@@ -1,0 +1,38 @@
+"""What every view of a stream or table carries: its name, serdes, sources, graph node and builder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.plan.builder import GraphBuilder
+    from headrace.plan.graph import GraphNode
+    from headrace.serde import Serde
+
+
+class View:
+    """A handle on one node of the graph (Java: AbstractStream)."""
+
+    def __init__(
+        self,
+        name: str,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        sources: Iterable[str],
+        node: GraphNode,
+        builder: GraphBuilder,
+    ) -> None:
+        self.name = name
+        self.key_serde = key_serde
+        self.value_serde = value_serde
+        self.sources = frozenset(sources)
+        """Names of the source nodes this view is fed from, within its sub-topology."""
+        self.node = node
+        self.builder = builder
+
+    def copartition_with(self, *others: View) -> frozenset[str]:
+        """Demand that all these are co-partitioned; the sources of all."""
+        sources = self.sources.union(*(other.sources for other in others))
+        self.builder.topology.copartition_sources(sources)
+        return sources

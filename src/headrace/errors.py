@@ -1,0 +1,97 @@
+"""Every error a user of Headrace can meet, by what the caller does next.
+
+A message says what failed; ``detail`` shows the values seen, ``hint`` the next move, ``at`` the place:
+the step of the topology, the record, and the line of the user's program.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+_PACKAGE = str(Path(__file__).parent)
+
+
+class HeadraceError(Exception):
+    """The root of all errors that Headrace raises on purpose."""
+
+    def __init__(
+        self, message: str, *, detail: str | None = None, hint: str | None = None, at: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+        self.at = at
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        lines += [f"  {name}: {text}" for name, text in self._parts() if text]
+        return "\n".join(lines)
+
+    def _parts(self) -> tuple[tuple[str, str | None], ...]:
+        return ("detail", self.detail), ("hint", self.hint), ("at", self.at)
+
+
+class ArgumentError(HeadraceError, ValueError):
+    """A value that cannot be meant was given; mend the call. Java: IllegalArgumentException."""
+
+
+class OperatorTypeError(ArgumentError, TypeError):
+    """An operator got something of the wrong kind: a function that takes another number of arguments, a null."""
+
+
+class IllegalStateError(HeadraceError, RuntimeError):
+    """The call is right but comes at the wrong time. Java: IllegalStateException."""
+
+
+class UnsupportedError(HeadraceError, RuntimeError):
+    """This object cannot do that, for instance write to a read-only store. Java: UnsupportedOperationException."""
+
+
+class TopologyError(HeadraceError, ValueError):
+    """The topology cannot be built as described. Java: TopologyException."""
+
+
+class ConfigError(HeadraceError, ValueError):
+    """A setting is missing, unknown or out of range. Java: ConfigException."""
+
+
+class SerializationError(HeadraceError, ValueError):
+    """A value could not be turned into bytes or bytes into a value."""
+
+
+class StreamsError(HeadraceError, RuntimeError):
+    """Processing failed; the task stops unless a handler decides otherwise. Java: StreamsException."""
+
+
+class ProcessingError(StreamsError):
+    """A function or processor of the user raised; the handler said to fail. The cause is what was raised."""
+
+
+class StoreError(StreamsError):
+    """A state store failed or cannot be used now. Java: ProcessorStateException, InvalidStateStoreException."""
+
+
+class UnknownStoreError(StoreError, LookupError):
+    """There is no store of that name."""
+
+
+class UnknownTopicError(ArgumentError, LookupError):
+    """The topology does not read that topic."""
+
+
+class EmptyTopicError(HeadraceError, LookupError):
+    """There is no record to read from the output topic. Java: NoSuchElementException."""
+
+
+class InternalError(HeadraceError):
+    """Headrace broke one of its own rules. This is our bug: please report it with the traceback."""
+
+
+def user_line() -> str | None:
+    """``file:line`` of the innermost caller outside Headrace; None where there is none."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"

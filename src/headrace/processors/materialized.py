@@ -1,0 +1,156 @@
+"""How an operator keeps a table: one face for timestamped and versioned stores, and who forwards what.
+
+With a cached store the operator itself forwards nothing: the cache does when it flushes an entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headrace.processors.api import NodeContext
+from headrace.records import NO_HEADERS, Change, Headers, Record, ValueAndTimestamp
+from headrace.state.contracts import IS_LATEST
+
+
+class TableStore:
+    """A table's store, timestamped or versioned, behind one face."""
+
+    __slots__ = ("_store", "get", "is_versioned", "put", "store")
+
+    get: Callable[[Any], ValueAndTimestamp | None]
+    put: Callable[[Any, Any, int], int]
+    """``(key, value, timestamp)``; returns IS_LATEST, NOT_PUT, or until when the version is valid."""
+
+    def __init__(self, context: NodeContext, name: str) -> None:
+        self.store = self._store = context.store(name)
+        self.is_versioned = getattr(self.store, "is_versioned", False)
+        if self.is_versioned:
+            self.get = self._get_latest
+            self.put = self.store.put
+        else:
+            self.get = self.store.get
+            self.put = self._put_timestamped
+
+    def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
+        """The row as it was at ``timestamp``; only versioned stores know."""
+        found = self._store.get(key, timestamp)
+        return None if found is None else ValueAndTimestamp(found.value, found.timestamp)
+
+    def _get_latest(self, key: Any) -> ValueAndTimestamp | None:
+        found = self._store.get(key)
+        return None if found is None else ValueAndTimestamp(found.value, found.timestamp)
+
+    def _put_timestamped(self, key: Any, value: Any, timestamp: int, headers: Headers = NO_HEADERS) -> int:
+        self._store.put(key, None if value is None else ValueAndTimestamp(value, timestamp, headers))
+        return IS_LATEST
+
+
+class ChangeForwarder:
+    """Sends a table's changes on, unless its cache will do so."""
+
+    __slots__ = ("_caching", "_forward", "_send_old")
+
+    def __init__(self, context: NodeContext, store: Any | None, *, send_old_values: bool) -> None:
+        self._forward = context.forward
+        self._send_old = send_old_values
+        self._caching = store is not None and store.set_flush_listener(
+            _flush_listener(context.forward), send_old_values
+        )
+
+    def __call__(self, record: Record[Any, Change]) -> None:
+        if self._caching:
+            return
+        if not self._send_old and record.value.old is not None:
+            record = record.with_value(record.value._replace(old=None))
+        self._forward(record)
+
+
+def _flush_listener(forward: Callable[[Record[Any, Any]], None]) -> Callable[[Record[Any, Any]], None]:
+    def on_flush(record: Record[Any, Any]) -> None:
+        new, old, is_latest = record.value
+        forward(
+            Record(
+                record.key,
+                Change(None if new is None else new.value, None if old is None else old.value, is_latest),
+                record.timestamp if new is None else new.timestamp,
+                record.headers,
+            )
+        )
+
+    return on_flush
+
+
+class ValueGetter(Protocol):
+    """Looks up a table's current row for a join, from its store or by recomputing it."""
+
+    def init(self, context: NodeContext) -> None: ...
+    def get(self, key: Any) -> ValueAndTimestamp | None: ...
+    def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None: ...
+    @property
+    def is_versioned(self) -> bool: ...
+    def close(self) -> None: ...
+
+
+class ValueGetterSupplier(Protocol):
+    """Makes value getters; names the stores that a processor must be connected to in order to use one."""
+
+    @property
+    def store_names(self) -> tuple[str, ...]: ...
+    def get(self) -> ValueGetter: ...
+
+
+@dataclass(slots=True)
+class StoreValueGetter:
+    """Reads rows from a materialised table's store."""
+
+    store_name: str
+    _store: Any = None
+
+    def init(self, context: NodeContext) -> None:
+        """Look the store up."""
+        self._store = TableStore(context, self.store_name)
+
+    def get(self, key: Any) -> ValueAndTimestamp | None:
+        """The latest row."""
+        return self._store.get(key)  # type: ignore[no-any-return]
+
+    def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
+        """The row as of ``timestamp``."""
+        return self._store.get_as_of(key, timestamp)  # type: ignore[no-any-return]
+
+    @property
+    def is_versioned(self) -> bool:
+        """Whether the store keeps versions."""
+        return bool(self._store.is_versioned)
+
+    def close(self) -> None:
+        """The store belongs to the task; nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreValueGetterSupplier:
+    """The value getters of a materialised table."""
+
+    store_name: str
+
+    @property
+    def store_names(self) -> tuple[str, ...]:
+        """The one store."""
+        return (self.store_name,)
+
+    def get(self) -> StoreValueGetter:
+        """A new getter."""
+        return StoreValueGetter(self.store_name)
+
+
+class TableSupplier(Protocol):
+    """The supplier of a table's processor: a table can be looked up, and asked to send old values."""
+
+    def __call__(self) -> Any: ...
+    def view(self) -> ValueGetterSupplier:
+        """How others look the table up."""
+
+    def enable_sending_old_values(self, force_materialization: bool) -> bool:
+        """Make changes carry old values; False where that would need a store and none is forced."""

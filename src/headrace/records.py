@@ -1,0 +1,228 @@
+"""The nouns that travel through a topology: records, headers, changes and timestamped values.
+
+Everything here is a plain value. Nothing here knows of topologies, stores or brokers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from headrace.errors import StreamsError
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+NO_TIMESTAMP = -1
+"""The timestamp of something that has none."""
+
+
+class Headers(tuple[tuple[str, bytes | None], ...]):
+    """The headers of a record: ``(name, value)`` pairs in order; a name may occur more than once.
+
+    Headers never change in place, so that records can share them: ``add`` and ``remove`` give new ones.
+
+    >>> headers = Headers([("trace", b"1")]).add("trace", b"2")
+    >>> headers.last("trace")
+    b'2'
+    >>> headers == [("trace", b"1"), ("trace", b"2")]
+    True
+    """
+
+    __slots__ = ()
+
+    def last(self, name: str) -> bytes | None:
+        """The value of the last header called ``name``; None where there is none."""
+        for header_name, value in reversed(self):
+            if header_name == name:
+                return value
+        return None
+
+    def all(self, name: str) -> Iterator[bytes | None]:
+        """The values of every header called ``name``, in order."""
+        return (value for header_name, value in self if header_name == name)
+
+    def add(self, name: str, value: bytes | None) -> Headers:
+        """These headers and one more at the end."""
+        return Headers((*self, (name, value)))
+
+    def remove(self, name: str) -> Headers:
+        """These headers without those called ``name``."""
+        return Headers(header for header in self if header[0] != name)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, list):
+            other = tuple(other)
+        return tuple.__eq__(self, other) if isinstance(other, tuple) else NotImplemented
+
+    __hash__ = tuple.__hash__
+
+    @staticmethod
+    def of(headers: Iterable[tuple[str, bytes | None]] | None) -> Headers:
+        """``headers`` as ``Headers``; the shared empty ones for None."""
+        if headers is None:
+            return NO_HEADERS
+        return headers if isinstance(headers, Headers) else Headers(map(tuple, headers))  # type: ignore[arg-type]
+
+
+NO_HEADERS = Headers()
+
+
+class Record(Generic[K, V]):
+    """One record on its way through a topology. Change it by making another: ``record.with_value(v)``.
+
+    >>> Record("alice", 1, timestamp=10).with_value(2)
+    Record(key='alice', value=2, timestamp=10, headers=())
+    """
+
+    __slots__ = ("headers", "key", "timestamp", "value")
+
+    key: K
+    value: V
+    timestamp: int
+    headers: Headers
+
+    def __init__(
+        self, key: K, value: V, timestamp: int, headers: Iterable[tuple[str, bytes | None]] | None = None
+    ) -> None:
+        if timestamp < 0:
+            message = f"malformed record: its timestamp is negative ({timestamp})"
+            raise StreamsError(
+                message,
+                detail=f"key {key!r}, value {value!r}",
+                hint="Timestamps are milliseconds since 1970; give the record one that is 0 or more.",
+            )
+        self.key = key
+        self.value = value
+        self.timestamp = timestamp
+        self.headers = headers if type(headers) is Headers else Headers.of(headers)
+
+    def with_key(self, key: Any) -> Record[Any, V]:
+        """The same record under another key."""
+        return Record(key, self.value, self.timestamp, self.headers)
+
+    def with_value(self, value: Any) -> Record[K, Any]:
+        """The same record with another value."""
+        return Record(self.key, value, self.timestamp, self.headers)
+
+    def with_timestamp(self, timestamp: int) -> Record[K, V]:
+        """The same record at another time."""
+        return Record(self.key, self.value, timestamp, self.headers)
+
+    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> Record[K, V]:
+        """The same record with other headers."""
+        return Record(self.key, self.value, self.timestamp, headers)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Record):
+            return NotImplemented
+        return (self.key, self.value, self.timestamp, self.headers) == (
+            other.key,
+            other.value,
+            other.timestamp,
+            other.headers,
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(key={self.key!r}, value={self.value!r}, "
+            f"timestamp={self.timestamp}, headers={tuple(self.headers)!r})"
+        )
+
+
+class FixedKeyRecord(Record[K, V]):
+    """A record whose key must stay as it is: what ``process_values`` hands to its processor."""
+
+    __slots__ = ()
+
+    def with_key(self, key: Any) -> Record[Any, V]:
+        """Refused: the key is fixed."""
+        raise StreamsError(
+            "the key of a fixed-key record cannot be changed",
+            hint="Use process() instead of process_values() where the key has to change.",
+        )
+
+    def with_value(self, value: Any) -> FixedKeyRecord[K, Any]:
+        """The same record with another value."""
+        return FixedKeyRecord(self.key, value, self.timestamp, self.headers)
+
+    def with_timestamp(self, timestamp: int) -> FixedKeyRecord[K, V]:
+        """The same record at another time."""
+        return FixedKeyRecord(self.key, self.value, timestamp, self.headers)
+
+    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> FixedKeyRecord[K, V]:
+        """The same record with other headers."""
+        return FixedKeyRecord(self.key, self.value, self.timestamp, headers)
+
+
+class Change(NamedTuple):
+    """What flows between tables: the new value of a key and, where someone asked for it, the old one."""
+
+    new: Any
+    old: Any
+    is_latest: bool = True
+
+
+class ValueAndTimestamp(NamedTuple):
+    """A value in a timestamped store. Stores that keep headers fill ``headers``; others leave it empty."""
+
+    value: Any
+    timestamp: int
+    headers: Headers = NO_HEADERS
+
+    @staticmethod
+    def make(value: Any, timestamp: int, headers: Headers = NO_HEADERS) -> ValueAndTimestamp | None:
+        """The pair, or None for the value None: a table has no row without a value."""
+        return None if value is None else ValueAndTimestamp(value, timestamp, headers)
+
+
+class VersionedRecord(NamedTuple):
+    """One version of a key in a versioned store; ``valid_to`` is None while it is the latest."""
+
+    value: Any
+    timestamp: int
+    valid_to: int | None = None
+
+
+class RecordMetadata(NamedTuple):
+    """Where the record being processed came from."""
+
+    topic: str | None
+    partition: int
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}@{self.offset}"
+
+
+class RecordContext(NamedTuple):
+    """Origin, time and headers of the record being processed; what stores and error handlers look at."""
+
+    timestamp: int
+    offset: int
+    partition: int
+    topic: str | None
+    headers: Headers = NO_HEADERS
+    raw_key: bytes | None = None
+    raw_value: bytes | None = None
+
+    @property
+    def metadata(self) -> RecordMetadata:
+        """Topic, partition and offset."""
+        return RecordMetadata(self.topic, self.partition, self.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumedRecord:
+    """A record as it was read from a topic: what a timestamp extractor sees."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: Any
+    value: Any
+    headers: Headers = NO_HEADERS

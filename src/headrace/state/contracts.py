@@ -1,0 +1,208 @@
+"""What a state store promises, whichever way it keeps its bytes.
+
+The typed protocols are what processors and users see. Inside, every store is a stack: metered (typed)
+around caching around change-logging around a bytes store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from headrace.errors import IllegalStateError
+from headrace.records import NO_HEADERS, Headers, Record, RecordContext, VersionedRecord
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.metrics import StreamsMetrics
+    from headrace.state.cache import ThreadCache
+    from headrace.windows import Windowed
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+FlushListener = Callable[[Record[Any, Any]], None]
+"""Called when a cached entry is flushed: key typed, value ``Change(new, old)`` of what the store keeps."""
+
+RestoreCallback = Callable[[bytes, bytes | None, int, Headers], None]
+"""``(key, value, timestamp, headers)`` of one changelog record, applied to the bytes store."""
+
+NOT_PUT = -(2**63)
+"""What a versioned put returns when history retention refused it."""
+IS_LATEST = -1
+"""What a versioned put returns when the version is the latest (its validity has no end)."""
+
+
+class StoreContext(Protocol):
+    """What a store may ask of its task."""
+
+    record_context: RecordContext | None
+
+    @property
+    def application_id(self) -> str: ...
+    @property
+    def task_id(self) -> str: ...
+    @property
+    def state_dir(self) -> Path:
+        """The directory of this task; a persistent store keeps its files below it."""
+
+    @property
+    def config(self) -> StreamsConfig: ...
+    @property
+    def metrics(self) -> StreamsMetrics: ...
+    @property
+    def cache(self) -> ThreadCache: ...
+
+    def register(self, store: StateStore, restore: RestoreCallback | None) -> None:
+        """Make the store known to the task: it will be flushed, restored and closed with it."""
+
+    def log_change(
+        self, store_name: str, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS
+    ) -> None:
+        """Append to the store's changelog."""
+
+    def changelog_topic(self, store_name: str) -> str: ...
+
+    def drop(self, reason: str) -> None:
+        """Count a dropped record (an expired put)."""
+
+
+class StateStore(Protocol):
+    """The part every store has."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def persistent(self) -> bool: ...
+    @property
+    def is_open(self) -> bool: ...
+
+    def init(self, context: StoreContext) -> None: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
+class StoreIterator(Generic[K, V]):
+    """Entries of a store in order, as ``(key, value)``: an iterator that is closed after use.
+
+    A ``with`` block closes it; so does reading it to its end. Using it after ``close`` is an error.
+    """
+
+    __slots__ = ("_close", "_entries", "_next", "is_open")
+
+    def __init__(self, entries: Iterable[tuple[K, V]], close: Callable[[], None] | None = None) -> None:
+        self._entries: Iterator[tuple[K, V]] = iter(entries)
+        self._close = close
+        self._next: tuple[K, V] | None = None
+        self.is_open = True
+
+    def __iter__(self) -> StoreIterator[K, V]:
+        return self
+
+    def __next__(self) -> tuple[K, V]:
+        self._check_open()
+        if self._next is not None:
+            entry, self._next = self._next, None
+            return entry
+        return next(self._entries)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether another entry follows."""
+        self._check_open()
+        if self._next is None:
+            self._next = next(self._entries, None)
+        return self._next is not None
+
+    def peek_next_key(self) -> K:
+        """The key of the next entry, which stays."""
+        if not self.has_next:
+            raise StopIteration
+        assert self._next is not None
+        return self._next[0]
+
+    def close(self) -> None:
+        """Release what the iterator holds; calling it twice does no harm."""
+        if self.is_open:
+            self.is_open = False
+            if self._close is not None:
+                self._close()
+
+    def __enter__(self) -> StoreIterator[K, V]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_open(self) -> None:
+        if not self.is_open:
+            raise IllegalStateError("the iterator is closed", hint="Read it before close(), or inside its with block.")
+
+
+class KeyValueStore(StateStore, Protocol):
+    """One value per key. A timestamped store holds ``ValueAndTimestamp`` values."""
+
+    def get(self, key: Any) -> Any | None: ...
+    def put(self, key: Any, value: Any | None) -> None: ...
+    def put_if_absent(self, key: Any, value: Any | None) -> Any | None: ...
+    def put_all(self, entries: Iterable[tuple[Any, Any | None]]) -> None: ...
+    def delete(self, key: Any) -> Any | None: ...
+    def range(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Any, Any]: ...
+    def reverse_range(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Any, Any]: ...
+    def all(self) -> StoreIterator[Any, Any]: ...
+    def reverse_all(self) -> StoreIterator[Any, Any]: ...
+    def prefix_scan(self, prefix: Any, prefix_serde: Any) -> StoreIterator[Any, Any]: ...
+    def approximate_num_entries(self) -> int: ...
+
+
+class VersionedKeyValueStore(StateStore, Protocol):
+    """Every version of a key within the history retention."""
+
+    def put(self, key: Any, value: Any | None, timestamp: int) -> int: ...
+    def delete(self, key: Any, timestamp: int) -> VersionedRecord | None: ...
+    def get(self, key: Any, as_of: int | None = None) -> VersionedRecord | None: ...
+
+
+class WindowStore(StateStore, Protocol):
+    """One value per key and window start. Keys of multi-key iterators are ``Windowed``."""
+
+    def put(self, key: Any, value: Any | None, window_start: int) -> None: ...
+    def fetch(self, key: Any, time: int) -> Any | None: ...
+    def fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]: ...
+    def backward_fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]: ...
+    def fetch_keys(
+        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[Any], Any]: ...
+    def backward_fetch_keys(
+        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[Any], Any]: ...
+    def fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]: ...
+    def backward_fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]: ...
+    def all(self) -> StoreIterator[Windowed[Any], Any]: ...
+    def backward_all(self) -> StoreIterator[Windowed[Any], Any]: ...
+
+
+class SessionStore(StateStore, Protocol):
+    """Sessions per key: keys are ``Windowed`` with a ``SessionWindow``."""
+
+    def put(self, session: Windowed[Any], aggregate: Any | None) -> None: ...
+    def remove(self, session: Windowed[Any]) -> None: ...
+    def fetch_session(self, key: Any, start: int, end: int) -> Any | None: ...
+    def fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]: ...
+    def backward_fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]: ...
+    def fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]: ...
+    def backward_fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]: ...
+    def find_sessions(
+        self, key: Any, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]: ...
+    def backward_find_sessions(
+        self, key: Any, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]: ...
+    def find_sessions_keys(
+        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]: ...
+    def backward_find_sessions_keys(
+        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]: ...
+    def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> StoreIterator[Windowed[Any], Any]: ...

@@ -1,0 +1,1 @@
+"""TopologyTestDriver and its topics."""

@@ -1,0 +1,315 @@
+"""Windows: spans of time, the rules that say which windows a record falls into, and when results leave.
+
+Pure values. The arithmetic is Kafka Streams': windows are aligned to the epoch and never start before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from headrace.durations import Duration, to_ms
+from headrace.errors import ArgumentError
+
+K = TypeVar("K")
+
+MAX_TIMESTAMP = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Window:
+    """A span of time from ``start`` to ``end``, in milliseconds since 1970."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if self.start < 0:
+            message = f"window start cannot be negative ({self.start})"
+            raise ArgumentError(message)
+        if self.end < self.start:
+            message = f"window end ({self.end}) cannot be before its start ({self.start})"
+            raise ArgumentError(message)
+
+
+class TimeWindow(Window):
+    """A window that holds its start and not its end: ``[start, end)``."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        Window.__post_init__(self)
+        if self.start == self.end:
+            message = f"window end must be after its start ({self.start})"
+            raise ArgumentError(message)
+
+    def overlaps(self, other: Window) -> bool:
+        """Whether some instant lies in both."""
+        return self.start < other.end and other.start < self.end
+
+
+class SessionWindow(Window):
+    """A window that holds both its ends: ``[start, end]``; it may be a single instant."""
+
+    __slots__ = ()
+
+    def overlaps(self, other: Window) -> bool:
+        """Whether some instant lies in both."""
+        return not (other.end < self.start or self.end < other.start)
+
+
+class UnlimitedWindow(Window):
+    """A window that never ends."""
+
+    __slots__ = ()
+
+    def overlaps(self, other: Window) -> bool:
+        """Always: both reach to the end of time."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed(Generic[K]):
+    """A key together with the window it was aggregated in.
+
+    >>> str(Windowed("alice", TimeWindow(0, 10)))
+    '[alice@0/10]'
+    """
+
+    key: K
+    window: Window
+
+    @property
+    def start(self) -> int:
+        """Start of the window."""
+        return self.window.start
+
+    @property
+    def end(self) -> int:
+        """End of the window."""
+        return self.window.end
+
+    def __str__(self) -> str:
+        return f"[{self.key}@{self.window.start}/{self.window.end}]"
+
+
+def _not_negative(duration: Duration, name: str) -> int:
+    ms = to_ms(duration, name)
+    if ms < 0:
+        message = f"{name} cannot be negative ({ms} ms)"
+        raise ArgumentError(message)
+    return ms
+
+
+class TimeWindows:
+    """Windows of a fixed size: tumbling, or hopping when ``advance`` is smaller than ``size``.
+
+    >>> [window.start for window in TimeWindows(10, advance=5).windows_for(12)]
+    [5, 10]
+    """
+
+    __slots__ = ("advance_ms", "grace_ms", "size_ms")
+
+    def __init__(self, size: Duration, advance: Duration | None = None, grace: Duration | None = None) -> None:
+        self.size_ms = to_ms(size, "size")
+        if self.size_ms <= 0:
+            message = f"window size must be larger than zero ({self.size_ms} ms)"
+            raise ArgumentError(message)
+        self.advance_ms = self.size_ms if advance is None else to_ms(advance, "advance")
+        if not 0 < self.advance_ms <= self.size_ms:
+            message = f"advance must lie between 1 ms and the window size, {self.size_ms} ms ({self.advance_ms} ms)"
+            raise ArgumentError(message)
+        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+
+    def windows_for(self, timestamp: int) -> Iterator[TimeWindow]:
+        """The windows that hold ``timestamp``, earliest first."""
+        start = max(0, timestamp - self.size_ms + self.advance_ms) // self.advance_ms * self.advance_ms
+        while start <= timestamp:
+            yield TimeWindow(start, start + self.size_ms)
+            start += self.advance_ms
+
+
+class UnlimitedWindows:
+    """One window from ``start`` to the end of time."""
+
+    __slots__ = ("grace_ms", "size_ms", "start_ms")
+
+    def __init__(self, start: int = 0) -> None:
+        if start < 0:
+            message = f"start cannot be negative ({start})"
+            raise ArgumentError(message)
+        self.start_ms = start
+        self.size_ms = MAX_TIMESTAMP
+        self.grace_ms = 0
+
+    def windows_for(self, timestamp: int) -> Iterator[UnlimitedWindow]:
+        """The one window, unless ``timestamp`` lies before it."""
+        if timestamp >= self.start_ms:
+            yield UnlimitedWindow(self.start_ms, MAX_TIMESTAMP)
+
+
+class SlidingWindows:
+    """Windows of records that lie at most ``difference`` apart; the data says where they start."""
+
+    __slots__ = ("difference_ms", "grace_ms")
+
+    def __init__(self, difference: Duration, grace: Duration | None = None) -> None:
+        self.difference_ms = _not_negative(difference, "difference")
+        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+
+
+class SessionWindows:
+    """Windows of activity: a session ends when nothing came for ``gap``."""
+
+    __slots__ = ("gap_ms", "grace_ms")
+
+    def __init__(self, gap: Duration, grace: Duration | None = None) -> None:
+        self.gap_ms = _not_negative(gap, "gap")
+        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+
+
+class JoinWindows:
+    """How far apart two records may lie and still join.
+
+    A record of the left stream at ``t`` joins those of the right from ``t - before`` to ``t + after``.
+    """
+
+    __slots__ = ("after_ms", "before_ms", "grace_ms")
+
+    def __init__(
+        self,
+        difference: Duration | None = None,
+        *,
+        before: Duration | None = None,
+        after: Duration | None = None,
+        grace: Duration | None = None,
+    ) -> None:
+        if difference is None and (before is None or after is None):
+            raise ArgumentError(
+                "a join window needs a difference, or both before and after", hint="JoinWindows(timedelta(minutes=5))"
+            )
+        base = 0 if difference is None else _not_negative(difference, "difference")
+        self.before_ms = base if before is None else to_ms(before, "before")
+        self.after_ms = base if after is None else to_ms(after, "after")
+        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+        if self.size_ms < 0:
+            message = f"a join window must not end before it starts (before {self.before_ms}, after {self.after_ms})"
+            raise ArgumentError(message)
+
+    @property
+    def size_ms(self) -> int:
+        """Length of the span in which records join."""
+        return self.before_ms + self.after_ms
+
+
+class EmitStrategy(Enum):
+    """When a windowed aggregation sends its results on."""
+
+    ON_WINDOW_UPDATE = "on_window_update"
+    ON_WINDOW_CLOSE = "on_window_close"
+
+    @classmethod
+    def on_window_update(cls) -> EmitStrategy:
+        """With every update (or cache flush): the default."""
+        return cls.ON_WINDOW_UPDATE
+
+    @classmethod
+    def on_window_close(cls) -> EmitStrategy:
+        """Once, when the window has closed."""
+        return cls.ON_WINDOW_CLOSE
+
+
+class BufferFull(Enum):
+    """What a suppression buffer does when it is full."""
+
+    EMIT = "emit_early"
+    SHUT_DOWN = "shut_down"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferConfig:
+    """Limits of a suppression buffer, and what happens when one is reached.
+
+    >>> BufferConfig.max_records(1000).emit_early_when_full().records
+    1000
+    """
+
+    records: int | None = None
+    bytes: int | None = None
+    when_full: BufferFull = BufferFull.EMIT
+    logging: bool | dict[str, str] = True
+
+    @classmethod
+    def max_records(cls, limit: int) -> BufferConfig:
+        """At most ``limit`` records; then the oldest leave early."""
+        return cls(records=limit)
+
+    @classmethod
+    def max_bytes(cls, limit: int) -> BufferConfig:
+        """At most ``limit`` bytes; then the oldest leave early."""
+        return cls(bytes=limit)
+
+    @classmethod
+    def unbounded(cls) -> BufferConfig:
+        """No limit: the buffer takes the memory it needs."""
+        return cls(when_full=BufferFull.SHUT_DOWN)
+
+    def with_max_records(self, limit: int) -> BufferConfig:
+        """Also at most ``limit`` records."""
+        return replace(self, records=limit)
+
+    def with_max_bytes(self, limit: int) -> BufferConfig:
+        """Also at most ``limit`` bytes."""
+        return replace(self, bytes=limit)
+
+    def with_no_bound(self) -> BufferConfig:
+        """Without limits."""
+        return replace(self, records=None, bytes=None, when_full=BufferFull.SHUT_DOWN)
+
+    def emit_early_when_full(self) -> BufferConfig:
+        """When full, the oldest results leave before their time."""
+        return replace(self, when_full=BufferFull.EMIT)
+
+    def shut_down_when_full(self) -> BufferConfig:
+        """When full, the application stops rather than emit early."""
+        return replace(self, when_full=BufferFull.SHUT_DOWN)
+
+    def with_logging_enabled(self, topic_config: dict[str, str] | None = None) -> BufferConfig:
+        """Keep the buffer in a changelog topic with these settings."""
+        return replace(self, logging=dict(topic_config or {}) or True)
+
+    def with_logging_disabled(self) -> BufferConfig:
+        """Lose the buffer with the task."""
+        return replace(self, logging=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """Which intermediate results of a table are held back. Made by the two factories."""
+
+    time_limit_ms: int | None
+    """None: until the window closes."""
+    buffer: BufferConfig
+    name: str | None = None
+
+    @classmethod
+    def until_window_closes(cls, buffer: BufferConfig | None = None, *, name: str | None = None) -> Suppressed:
+        """Only the final result of each window. The buffer may not emit early."""
+        buffer = BufferConfig.unbounded() if buffer is None else buffer
+        if buffer.when_full is BufferFull.EMIT:
+            raise ArgumentError(
+                "until_window_closes() cannot use a buffer that emits early",
+                hint="Use BufferConfig.unbounded() or .shut_down_when_full().",
+            )
+        return cls(None, buffer, name)
+
+    @classmethod
+    def until_time_limit(cls, limit: Duration, buffer: BufferConfig, *, name: str | None = None) -> Suppressed:
+        """At most one result per key in each ``limit`` of stream time."""
+        return cls(to_ms(limit, "limit"), buffer, name)
+
+
+WindowsSpec = Any
+"""TimeWindows | UnlimitedWindows | SlidingWindows | SessionWindows"""
