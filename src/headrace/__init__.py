@@ -1,1 +1,80 @@
-"""Headrace."""
+"""Headrace: the Kafka Streams programming model and the ksqlDB dialect for Python.
+
+Write a topology with ``StreamsBuilder`` (or ``Topology`` by hand), look at it with ``describe()``, test it with
+``TopologyTestDriver``. ``docs/architecture.md`` draws how the parts fit together.
+"""
+
+from headrace import errors, serde as serdes, timestamps
+from headrace.dsl.builder import StreamsBuilder
+from headrace.dsl.cogrouped import CogroupedKStream
+from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.grouped_stream import KGroupedStream
+from headrace.dsl.grouped_table import KGroupedTable
+from headrace.dsl.kstream import KStream
+from headrace.dsl.ktable import KTable
+from headrace.processors.api import FixedKeyProcessor, Processor, PunctuationType
+from headrace.records import (
+    FixedKeyRecord,
+    Headers,
+    Record,
+    RecordMetadata,
+    ValueAndTimestamp,
+    VersionedRecord,
+)
+from headrace.state import query, stores
+from headrace.state.query import FailureReason
+from headrace.task import handlers
+from headrace.testing import TopologyTestDriver
+from headrace.topology import Topology
+from headrace.windows import (
+    BufferConfig,
+    EmitStrategy,
+    JoinWindows,
+    SessionWindows,
+    SlidingWindows,
+    Suppressed,
+    TimeWindows,
+    UnlimitedWindows,
+    Window,
+    Windowed,
+)
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "BufferConfig",
+    "CogroupedKStream",
+    "EmitStrategy",
+    "FailureReason",
+    "FixedKeyProcessor",
+    "FixedKeyRecord",
+    "GlobalKTable",
+    "Headers",
+    "JoinWindows",
+    "KGroupedStream",
+    "KGroupedTable",
+    "KStream",
+    "KTable",
+    "Processor",
+    "PunctuationType",
+    "Record",
+    "RecordMetadata",
+    "SessionWindows",
+    "SlidingWindows",
+    "StreamsBuilder",
+    "Suppressed",
+    "TimeWindows",
+    "Topology",
+    "TopologyTestDriver",
+    "UnlimitedWindows",
+    "ValueAndTimestamp",
+    "VersionedRecord",
+    "Window",
+    "Windowed",
+    "errors",
+    "handlers",
+    "query",
+    "serdes",
+    "stores",
+    "timestamps",
+]

@@ -61,6 +61,10 @@ class SerializationError(HeadraceError, ValueError):
     """A value could not be turned into bytes or bytes into a value."""
 
 
+class WrongTypeError(SerializationError, TypeError):
+    """A serde got a value of a type it does not write: no handler can mend that. Java: ClassCastException."""
+
+
 class StreamsError(HeadraceError, RuntimeError):
     """Processing failed; the task stops unless a handler decides otherwise. Java: StreamsException."""
 
@@ -71,6 +75,14 @@ class ProcessingError(StreamsError):
 
 class StoreError(StreamsError):
     """A state store failed or cannot be used now. Java: ProcessorStateException, InvalidStateStoreException."""
+
+
+class TaskCorruptedError(StreamsError):
+    """The task's local state can no longer be trusted; its host restores it from what was committed."""
+
+
+class TaskMigratedError(StreamsError):
+    """The task now runs elsewhere; its host drops it without committing."""
 
 
 class UnknownStoreError(StoreError, LookupError):

@@ -123,12 +123,18 @@ class TimeWindows:
             raise ArgumentError(message)
         self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
 
+    def starts_for(self, timestamp: int) -> range:
+        """Where the windows that hold ``timestamp`` start, earliest first."""
+        first = max(0, timestamp - self.size_ms + self.advance_ms) // self.advance_ms * self.advance_ms
+        return range(first, timestamp + 1, self.advance_ms)
+
+    def window_at(self, start: int) -> TimeWindow:
+        """The window that starts at ``start``."""
+        return TimeWindow(start, start + self.size_ms)
+
     def windows_for(self, timestamp: int) -> Iterator[TimeWindow]:
         """The windows that hold ``timestamp``, earliest first."""
-        start = max(0, timestamp - self.size_ms + self.advance_ms) // self.advance_ms * self.advance_ms
-        while start <= timestamp:
-            yield TimeWindow(start, start + self.size_ms)
-            start += self.advance_ms
+        return map(self.window_at, self.starts_for(timestamp))
 
 
 class UnlimitedWindows:
@@ -144,10 +150,17 @@ class UnlimitedWindows:
         self.size_ms = MAX_TIMESTAMP
         self.grace_ms = 0
 
+    def starts_for(self, timestamp: int) -> range:
+        """Where the one window starts; nothing if ``timestamp`` lies before it."""
+        return range(self.start_ms, self.start_ms + (timestamp >= self.start_ms))
+
+    def window_at(self, start: int) -> UnlimitedWindow:
+        """The window that starts at ``start``."""
+        return UnlimitedWindow(start, MAX_TIMESTAMP)
+
     def windows_for(self, timestamp: int) -> Iterator[UnlimitedWindow]:
         """The one window, unless ``timestamp`` lies before it."""
-        if timestamp >= self.start_ms:
-            yield UnlimitedWindow(self.start_ms, MAX_TIMESTAMP)
+        return map(self.window_at, self.starts_for(timestamp))
 
 
 class SlidingWindows:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.durations import Duration, to_ms
-from headrace.errors import OperatorTypeError
+from headrace.errors import ArgumentError, OperatorTypeError
+from headrace.plan.names import check_name
+from headrace.state.stores import NamedStore
 
 if TYPE_CHECKING:
     from headrace.plan.builder import GraphBuilder
@@ -46,7 +48,7 @@ class Materialized:
         """What the keywords say; None where none was given.
 
         ``store`` is a name, a supplier from ``stores``, a store kind (``stores.IN_MEMORY``, ``stores.ROCKSDB``: a
-        generated name, that kind), or True (a generated name).
+        generated name, that kind), both (``stores.IN_MEMORY("name")``), or True (a generated name).
         """
         given = (store, key_serde, value_serde, caching, logging, retention)
         if all(argument is None for argument in given):
@@ -60,13 +62,20 @@ class Materialized:
             result.log_config = dict(logging) if isinstance(logging, dict) else {}
         if retention is not None:
             result.retention_ms = to_ms(retention, "retention")
+            if result.retention_ms < 0:
+                message = f"retention cannot be negative ({result.retention_ms} ms)"
+                raise ArgumentError(message)
         return result
 
     def _take_store(self, store: Any) -> None:
         if isinstance(store, str):
+            check_name(store)
             self.store_name = store
         elif hasattr(store, "name") and hasattr(store, "get"):
             self.supplier, self.store_name = store, store.name
+        elif isinstance(store, NamedStore):
+            self._take_store(store.name)
+            self.dsl_store = store.kind
         elif hasattr(store, "key_value_store"):
             self.dsl_store = store
         elif store is not None and store is not True:
@@ -74,7 +83,7 @@ class Materialized:
             raise OperatorTypeError(message, hint='For example store="counts" or store=stores.in_memory("counts").')
 
     def named(self, builder: GraphBuilder, prefix: str, *, force_queryable: bool = False) -> Materialized:
-        """This, with a name drawn from ``prefix`` where it has none; queryable if it had one (or is forced to)."""
+        """Itself, with a name drawn from ``prefix`` where it has none; queryable if it had one (or is forced to)."""
         self.queryable = force_queryable or self.store_name is not None
         if self.store_name is None:
             self.store_name = builder.new_store_name(prefix, logged=self.logging)

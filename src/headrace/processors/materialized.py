@@ -59,6 +59,11 @@ class ChangeForwarder:
             _flush_listener(context.forward), send_old_values
         )
 
+    @property
+    def caching(self) -> bool:
+        """Whether the cache forwards, so that the operator need not even make the change."""
+        return self._caching
+
     def __call__(self, record: Record[Any, Change]) -> None:
         if self._caching:
             return

@@ -13,11 +13,11 @@ def resolve_key_serde(serde: Serde[Any] | None, config: StreamsConfig) -> Serde[
     """``serde``, or the default key serde; wrapping serdes get their inner one filled in."""
     if serde is None:
         return config.default_key_serde
-    return serde.with_defaults(config, is_key=True) if hasattr(serde, "with_defaults") else serde  # type: ignore[no-any-return]
+    return serde.with_defaults(config, is_key=True) if hasattr(serde, "with_defaults") else serde
 
 
 def resolve_value_serde(serde: Serde[Any] | None, config: StreamsConfig) -> Serde[Any]:
     """``serde``, or the default value serde; wrapping serdes get their inner one filled in."""
     if serde is None:
         return config.default_value_serde
-    return serde.with_defaults(config, is_key=False) if hasattr(serde, "with_defaults") else serde  # type: ignore[no-any-return]
+    return serde.with_defaults(config, is_key=False) if hasattr(serde, "with_defaults") else serde

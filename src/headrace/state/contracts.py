@@ -58,9 +58,9 @@ class StoreContext(Protocol):
         """Make the store known to the task: it will be flushed, restored and closed with it."""
 
     def log_change(
-        self, store_name: str, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS
+        self, store_name: str, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers = NO_HEADERS
     ) -> None:
-        """Append to the store's changelog."""
+        """Append to the store's changelog; without a timestamp the producer gives one."""
 
     def changelog_topic(self, store_name: str) -> str: ...
 

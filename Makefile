@@ -1,0 +1,38 @@
+# Each target makes its own .venv and installs what it needs; the second run finds it there.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+CASES ?= ../shared/conformance
+WORKERS ?= auto
+
+.PHONY: demo test check conformance bench format clean
+
+demo: $(READY)
+	$(BIN)/python examples/word_count.py
+
+test: $(READY)
+	$(BIN)/pytest -q -n $(WORKERS)
+
+check: $(READY)
+	$(BIN)/ruff format --check src tests examples bench
+	$(BIN)/ruff check src tests examples bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+conformance: $(READY)
+	$(BIN)/python -m tests.conformance $(CASES)
+
+bench: $(READY)
+	$(BIN)/python -m bench
+
+format: $(READY)
+	$(BIN)/ruff format src tests examples bench
+	$(BIN)/ruff check --fix src tests examples bench
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)

@@ -1,0 +1,221 @@
+"""The configuration of an application: a mapping with Kafka's names, checked when it is made.
+
+The settings themselves, with defaults and ranges, are listed in ``headrace.settings``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from headrace import serde
+from headrace.errors import ConfigError
+from headrace.serde.contract import Serde
+from headrace.setting_values import is_secret, number, topology_optimizations
+from headrace.settings import (
+    CLIENT_SETTINGS,
+    EXACTLY_ONCE_COMMIT_INTERVAL_MS,
+    HANDED_ON,
+    NOT_HERE,
+    REQUIRED,
+    SETTINGS,
+)
+from headrace.timestamps import EXTRACTORS, TimestampExtractor
+
+__all__ = ["StreamsConfig", "topology_optimizations"]
+
+_SERDE_NAMES = frozenset(serde.__all__) - {"Serde", "of", "avro", "protobuf", "windowed"}
+_MAX_TAG_NAME, _MAX_TAG_VALUE = 20, 30
+_TRANSACTION_TIMEOUT_MS = 10_000
+
+
+class StreamsConfig:
+    """Settings by Kafka's names. What was not given has its default; an unknown name or a bad value is a ConfigError.
+
+    >>> config = StreamsConfig({"application.id": "views", "num.stream.threads": "2"})
+    >>> config["num.stream.threads"], config["commit.interval.ms"]
+    (2, 30000)
+    """
+
+    __slots__ = ("_given", "originals")
+
+    def __init__(self, settings: Mapping[str, Any] | StreamsConfig | None = None) -> None:
+        if isinstance(settings, StreamsConfig):
+            settings = settings.originals
+        self.originals: dict[str, Any] = dict(settings or {})
+        """The settings as the user gave them."""
+        self._given = {
+            name: SETTINGS[name].value(value) for name, value in self.originals.items() if not _is_handed_on(name)
+        }
+        _check_client_tags(self.with_prefix("client.tag."))
+        self._check_transaction_timeout()
+
+    def __getitem__(self, name: str) -> Any:
+        """The value of a setting or its default; what was handed on as it was given."""
+        if name in self._given:
+            return self._given[name]
+        if name not in SETTINGS:
+            if name in self.originals:
+                return self.originals[name]
+            _is_handed_on(name)
+            return None
+        return self._default(name)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the setting was given."""
+        return name in self.originals
+
+    def __eq__(self, other: object) -> bool:
+        return self.originals == other.originals if isinstance(other, StreamsConfig) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = {name: "***" if is_secret(name) else value for name, value in self.originals.items()}
+        return f"StreamsConfig({shown!r})"
+
+    def with_settings(self, settings: Mapping[str, Any]) -> StreamsConfig:
+        """A copy of the configuration with ``settings`` added or replaced."""
+        return StreamsConfig({**self.originals, **settings})
+
+    def with_prefix(self, prefix: str) -> dict[str, Any]:
+        """The settings that start with ``prefix``, without it.
+
+        >>> StreamsConfig({"consumer.max.poll.records": 500}).with_prefix("consumer.")
+        {'max.poll.records': 500}
+        """
+        return {name.removeprefix(prefix): value for name, value in self.originals.items() if name.startswith(prefix)}
+
+    @property
+    def application_id(self) -> str:
+        """The name of the application."""
+        return self["application.id"]  # type: ignore[no-any-return]
+
+    @property
+    def state_dir(self) -> Path:
+        """The directory below which every application keeps its state."""
+        return self["state.dir"]  # type: ignore[no-any-return]
+
+    @property
+    def application_dir(self) -> Path:
+        """The directory of this application's state."""
+        return self.state_dir / self.application_id
+
+    @property
+    def is_exactly_once(self) -> bool:
+        """Whether every record takes effect once, also after failures."""
+        return self["processing.guarantee"] == "exactly_once_v2"  # type: ignore[no-any-return]
+
+    @property
+    def topology_optimizations(self) -> frozenset[str]:
+        """The optimisations that are switched on."""
+        return topology_optimizations(self["topology.optimization"])
+
+    @property
+    def default_key_serde(self) -> Serde[Any]:
+        """The serde of keys where none is given; an error when it was set to None."""
+        return self._default_serde("default.key.serde", "key_serde", is_key=True)
+
+    @property
+    def default_value_serde(self) -> Serde[Any]:
+        """The serde of values where none is given; an error when it was set to None."""
+        return self._default_serde("default.value.serde", "value_serde", is_key=False)
+
+    def default_list_inner_serde(self, *, is_key: bool) -> Serde[Any]:
+        """The serde of the entries of lists whose serde does not say."""
+        name = f"default.list.{'key' if is_key else 'value'}.serde.inner"
+        if self[name] is None:
+            message = f"list() has no inner serde and {name} is not set"
+            raise ConfigError(message, hint="Give one: serdes.list(serdes.string()).")
+        return _serde(name, self[name])
+
+    @property
+    def default_timestamp_extractor(self) -> TimestampExtractor:
+        """Where records get their time from unless their source says otherwise."""
+        return _extractor("default.timestamp.extractor", self["default.timestamp.extractor"])
+
+    def _default(self, name: str) -> Any:
+        setting = SETTINGS[name]
+        if setting.older_name in self._given:
+            return self._given[setting.older_name]
+        if name in REQUIRED:
+            message = f"{name} is not set"
+            raise ConfigError(message, detail=setting.doc, hint=f'Add "{name}" to the configuration.')
+        if name == "commit.interval.ms" and self.is_exactly_once:
+            return EXACTLY_ONCE_COMMIT_INTERVAL_MS
+        return setting.default
+
+    def _default_serde(self, name: str, keyword: str, *, is_key: bool) -> Serde[Any]:
+        value = self[name]
+        if value is None:
+            message = f"no serde is given and {name} is None"
+            raise ConfigError(message, hint=f"Give the operator a {keyword}, or set {name}.")
+        found = _serde(name, value)
+        return found.with_defaults(self, is_key=is_key) if hasattr(found, "with_defaults") else found
+
+    def _check_transaction_timeout(self) -> None:
+        if not self.is_exactly_once:
+            return
+        name = "producer.transaction.timeout.ms"
+        timeout = number(1)(name, self.originals.get(name, _TRANSACTION_TIMEOUT_MS))
+        interval = self["commit.interval.ms"]
+        if timeout < interval:
+            message = f"producer.transaction.timeout.ms ({timeout}) is shorter than commit.interval.ms ({interval})"
+            raise ConfigError(message, hint="Every transaction would time out: commit more often or raise the timeout.")
+
+
+def _is_handed_on(name: str) -> bool:
+    """Whether the setting is for someone else; an unknown one is an error."""
+    if name in SETTINGS:
+        return False
+    if isinstance(name, str) and name.startswith(HANDED_ON):
+        return True
+    raise _unknown(name)
+
+
+def _unknown(name: Any) -> ConfigError:
+    if name in NOT_HERE:
+        message = f"the setting {name} of Kafka Streams has no meaning here"
+        return ConfigError(message, hint=NOT_HERE[name])
+    message = f"unknown setting {name!r}"
+    if name in CLIENT_SETTINGS:
+        return ConfigError(message, hint=f"It belongs to Kafka's clients or topics: {CLIENT_SETTINGS[name]}{name}.")
+    public = [known for known in SETTINGS if not known.startswith("__")]
+    spelled = str(name).lower().replace("_", ".").replace("-", ".")
+    near = difflib.get_close_matches(spelled, public, n=1, cutoff=0.5)
+    hint = (
+        f"Did you mean {near[0]}?" if near else "Settings of Kafka's clients start with consumer., producer. or admin."
+    )
+    return ConfigError(message, hint=hint)
+
+
+def _serde(name: str, value: Any) -> Serde[Any]:
+    if isinstance(value, str) and value in _SERDE_NAMES:
+        return getattr(serde, value)()  # type: ignore[no-any-return]
+    if isinstance(value, type) or (callable(value) and not isinstance(value, Serde)):
+        value = value()
+    if isinstance(value, Serde):
+        return value
+    message = f"{name} must be a serde, found {value!r}"
+    raise ConfigError(message, hint=f"Give an object, a class, or one of the names {', '.join(sorted(_SERDE_NAMES))}.")
+
+
+def _extractor(name: str, value: Any) -> TimestampExtractor:
+    if isinstance(value, str) and value in EXTRACTORS:
+        return EXTRACTORS[value]
+    if isinstance(value, type):
+        value = value()
+    if callable(value):
+        return value  # type: ignore[no-any-return]
+    message = f"{name} must be a callable (record, partition_time), found {value!r}"
+    raise ConfigError(message, hint=f"Give a function, or one of the names {', '.join(EXTRACTORS)}.")
+
+
+def _check_client_tags(tags: Mapping[str, Any]) -> None:
+    for tag, value in tags.items():
+        if len(tag) > _MAX_TAG_NAME or len(str(value)) > _MAX_TAG_VALUE:
+            message = f"client.tag.{tag} is too long"
+            hint = f"A tag has at most {_MAX_TAG_NAME} characters, its value at most {_MAX_TAG_VALUE}."
+            raise ConfigError(message, detail=f"value {value!r}", hint=hint)

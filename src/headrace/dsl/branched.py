@@ -1,0 +1,103 @@
+"""BranchedKStream: a stream on its way into several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from headrace.dsl import kstream
+from headrace.dsl.operator import check_function, operator
+from headrace.errors import ArgumentError, user_line
+from headrace.plan import names
+from headrace.plan.graph import ProcessorGraphNode, Step
+from headrace.plan.names import name_or_generate
+from headrace.processors.branch import Branch
+from headrace.processors.pass_through import PassThrough
+
+
+class BranchedKStream:
+    """What ``KStream.split`` returns: add branches, then end with ``default_branch`` or ``no_default_branch``.
+
+    The streams come back in a dict. A branch's key in it is the name of the split and its own name; without a name
+    its number, counted from 1, and 0 for the default branch.
+    """
+
+    def __init__(self, source: kstream.KStream, name: str | None) -> None:
+        self._source = source
+        self._name = name_or_generate(name, source.builder, names.BRANCH)
+        self._branch = Branch()
+        self._node = ProcessorGraphNode(self._name, Step(self._name, self._branch))
+        self._streams: dict[str, kstream.KStream] = {}
+        source.builder.add_graph_node(source.node, self._node)
+
+    @operator
+    def branch(
+        self,
+        predicate: Callable[[Any, Any], Any],
+        *,
+        name: str | None = None,
+        function: Callable[[Any], Any] | None = None,
+        consumer: Callable[[Any], Any] | None = None,
+    ) -> BranchedKStream:
+        """Add a branch for the records for which ``predicate(key, value)`` holds and no branch before wanted.
+
+        With ``function`` the dict holds what ``function(stream)`` returns, nothing where that is None; with
+        ``consumer`` the stream goes to ``consumer(stream)`` and is not in the dict.
+        """
+        check_function(predicate, 2, operator="branch", argument="predicate")
+        self._branch.predicates.append(predicate)
+        self._add(len(self._branch.predicates), name, function, consumer)
+        return self
+
+    @operator
+    def default_branch(
+        self,
+        *,
+        name: str | None = None,
+        function: Callable[[Any], Any] | None = None,
+        consumer: Callable[[Any], Any] | None = None,
+    ) -> dict[str, kstream.KStream]:
+        """End with a branch for the records that no other branch wanted; all streams, by name."""
+        self._add(0, name, function, consumer)
+        return self._streams
+
+    def no_default_branch(self) -> dict[str, kstream.KStream]:
+        """End; records that no branch wants are dropped. All streams, by name."""
+        return self._streams
+
+    def _add(
+        self,
+        number: int,
+        name: str | None,
+        function: Callable[[Any], Any] | None,
+        consumer: Callable[[Any], Any] | None,
+    ) -> None:
+        if function is not None and consumer is not None:
+            raise ArgumentError("a branch takes a function or a consumer, not both", at=user_line())
+        branch_name = f"{self._name}{number if name is None else name}"
+        stream = self._new_stream(branch_name)
+        if function is not None:
+            changed = function(stream)
+            if changed is not None:
+                self._streams[branch_name] = changed
+        elif consumer is not None:
+            consumer(stream)
+        else:
+            self._streams[branch_name] = stream
+
+    def _new_stream(self, branch_name: str) -> kstream.KStream:
+        source = self._source
+        self._branch.children.append(branch_name)
+        # The drawn name is not used: as in Kafka Streams a branch takes a number of the common count all the same.
+        source.builder.new_processor_name(branch_name)
+        node = ProcessorGraphNode(branch_name, Step(branch_name, PassThrough()))
+        source.builder.add_graph_node(self._node, node)
+        return kstream.KStream(
+            branch_name,
+            source.key_serde,
+            source.value_serde,
+            source.sources,
+            source.repartition_required,
+            node,
+            source.builder,
+        )

@@ -1,0 +1,206 @@
+"""StreamsBuilder: where a program starts. Sources come from here, and the finished topology."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.config import StreamsConfig
+from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.kstream import KStream
+from headrace.dsl.ktable import KTable
+from headrace.dsl.operator import check_function, operator
+from headrace.errors import OperatorTypeError, TopologyError, user_line
+from headrace.plan import names
+from headrace.plan.builder import GraphBuilder
+from headrace.plan.graph import Consumed, GlobalStoreNode, Step, StoreNode, StreamSourceNode, TableSourceNode
+from headrace.plan.materialized import Materialized
+from headrace.plan.names import name_or_generate, suffixed_or_generate
+from headrace.plan.stores import KeyValueMaterializer
+from headrace.processors.table_source import TableSource
+from headrace.topology import Topology
+
+if TYPE_CHECKING:
+    from headrace.processors.api import ProcessorSupplier
+    from headrace.serde import Serde
+
+
+class StreamsBuilder:
+    """Collects streams, tables and what is done to them, and makes a topology of it.
+
+    ``config`` holds settings that shape the topology itself (Java: TopologyConfig), such as the kind of stores.
+
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("lines").filter(lambda key, line: line).to("full-lines")
+    >>> print(str(builder.build().describe()).splitlines()[2].strip())
+    Source: KSTREAM-SOURCE-0000000000 (topics: [lines])
+    """
+
+    def __init__(self, config: Mapping[str, Any] | StreamsConfig | None = None) -> None:
+        if config is not None and not isinstance(config, StreamsConfig):
+            config = StreamsConfig(config)
+        self._graph = GraphBuilder(Topology(config))
+
+    @operator
+    def stream(
+        self,
+        topics: str | Iterable[str] | re.Pattern[str],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Any = None,
+        offset_reset: Any = None,
+        name: str | None = None,
+    ) -> KStream:
+        """The records of a topic, of several, or of all topics whose names match a compiled pattern."""
+        if topics is None:
+            raise OperatorTypeError("stream() needs a topic, topics or a pattern, not None", at=user_line())
+        pattern, read = (topics, None) if isinstance(topics, re.Pattern) else (None, _topics(topics))
+        consumed = Consumed(key_serde, value_serde, timestamp_extractor, offset_reset, name)
+        source_name = name_or_generate(name, self._graph, names.SOURCE)
+        node = StreamSourceNode(source_name, read, pattern, consumed)
+        self._graph.add_graph_node(self._graph.root, node)
+        return KStream(source_name, key_serde, value_serde, [source_name], False, node, self._graph)
+
+    @operator
+    def table(
+        self,
+        topic: str,
+        *,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        timestamp_extractor: Any = None,
+        offset_reset: Any = None,
+        name: str | None = None,
+    ) -> KTable:
+        """A topic read as a table: each record replaces the row of its key, a value of None removes it."""
+        _check_topic(topic, "table")
+        materialized = _materialized(store, key_serde, value_serde, caching, logging)
+        materialized.named(self._graph, f"{topic}-")
+        consumed = Consumed(key_serde, value_serde, timestamp_extractor, offset_reset, name)
+        source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
+        table_name = name_or_generate(name, self._graph, names.TABLE_SOURCE)
+        source = TableSource(KeyValueMaterializer(materialized), materialized.queryable_name)
+        node = TableSourceNode(table_name, source_name, topic, consumed, Step(table_name, source))
+        node.output_versioned = materialized.is_versioned
+        self._graph.add_graph_node(self._graph.root, node)
+        return KTable(
+            table_name,
+            key_serde,
+            value_serde,
+            [source_name],
+            materialized.queryable_name,
+            source,
+            node,
+            self._graph,
+        )
+
+    @operator
+    def global_table(
+        self,
+        topic: str,
+        *,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        timestamp_extractor: Any = None,
+        name: str | None = None,
+    ) -> GlobalKTable:
+        """A topic read as a table of which every instance holds all rows.
+
+        The topic itself is the changelog of its store. Without ``store`` the store has a generated name under which
+        it can be queried.
+        """
+        _check_topic(topic, "global_table")
+        materialized = _materialized(store, key_serde, value_serde, caching, logging=False)
+        if materialized.is_versioned:
+            raise TopologyError("a global table cannot be versioned", at=user_line())
+        queryable = store is None and caching is None
+        materialized.named(self._graph, f"{topic}-", force_queryable=queryable)
+        consumed = Consumed(key_serde, value_serde, timestamp_extractor, None, name)
+        source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
+        table_name = name_or_generate(name, self._graph, names.TABLE_SOURCE)
+        source = TableSource(KeyValueMaterializer(materialized), materialized.queryable_name)
+        getters = source.view()
+        step = Step(table_name, source)
+        node = TableSourceNode(table_name, source_name, topic, consumed, step, is_global=True)
+        self._graph.add_graph_node(self._graph.root, node)
+        return GlobalKTable(getters, materialized.queryable_name)
+
+    @operator
+    def add_state_store(self, store: Any) -> StreamsBuilder:
+        """Add a store that processors can then name in their ``stores=``. ``store`` is a builder from ``stores``."""
+        _check_store(store)
+        self._graph.add_graph_node(self._graph.root, StoreNode(store))
+        return self
+
+    @operator
+    def add_global_store(
+        self,
+        store: Any,
+        topic: str,
+        supplier: ProcessorSupplier,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        timestamp_extractor: Any = None,
+        name: str | None = None,
+    ) -> StreamsBuilder:
+        """Add a store that every instance keeps in full; the supplier's processor fills it from all of ``topic``.
+
+        Every processor can read it, only that one write it. It is also run when the store is restored.
+        """
+        _check_store(store)
+        check_function(supplier, 0, operator="add_global_store", argument="supplier")
+        store.with_logging_disabled()
+        consumed = Consumed(key_serde, value_serde, timestamp_extractor, None, name)
+        source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
+        processor_name = name_or_generate(name, self._graph, names.TABLE_SOURCE)
+        node = GlobalStoreNode(store, source_name, topic, consumed, processor_name, supplier)
+        self._graph.add_graph_node(self._graph.root, node)
+        return self
+
+    @operator
+    def build(self, config: Mapping[str, Any] | None = None) -> Topology:
+        """The topology. Only the ``topology.optimization`` of ``config`` is looked at here."""
+        return self._graph.build(config)
+
+
+def _materialized(
+    store: Any, key_serde: Any, value_serde: Any, caching: bool | None, logging: bool | dict[str, str] | None
+) -> Materialized:
+    materialized = Materialized.of(
+        store=True if store is None else store,
+        key_serde=key_serde,
+        value_serde=value_serde,
+        caching=caching,
+        logging=logging,
+    )
+    assert materialized is not None
+    return materialized
+
+
+def _topics(topics: str | Iterable[str]) -> tuple[str, ...]:
+    names_given = (topics,) if isinstance(topics, str) else tuple(topics)
+    for topic in names_given:
+        _check_topic(topic, "stream")
+    return names_given
+
+
+def _check_topic(topic: Any, operator_name: str) -> None:
+    if not isinstance(topic, str):
+        message = f"{operator_name}(): the name of a topic is text, not {topic!r}"
+        raise OperatorTypeError(message, at=user_line())
+
+
+def _check_store(store: Any) -> None:
+    if not hasattr(store, "build"):
+        message = f"{store!r} is not a store builder"
+        raise OperatorTypeError(
+            message, hint="Builders come from stores.key_value(...), stores.window(...) and so on.", at=user_line()
+        )

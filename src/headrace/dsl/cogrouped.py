@@ -1,0 +1,260 @@
+"""Cogrouped streams: several grouped streams folded into one table, each by its own aggregator (KIP-150)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.dsl import grouped_stream, ktable
+from headrace.dsl.aggregations import repartition_for
+from headrace.dsl.operator import check_function, operator
+from headrace.dsl.view import View
+from headrace.dsl.windowing import Fold, SessionWindowing, SlidingWindowing, TimeWindowing, Windowing, not_windows
+from headrace.durations import Duration
+from headrace.errors import OperatorTypeError, user_line
+from headrace.plan.graph import GracePeriodNode, ProcessorGraphNode, RepartitionNode, Step
+from headrace.plan.materialized import Materialized
+from headrace.plan.names import COGROUP_AGGREGATE, COGROUP_MERGE, suffixed_or_generate
+from headrace.plan.stores import KeyValueMaterializer
+from headrace.processors.aggregate import Aggregate
+from headrace.processors.cogroup_merge import CogroupMerge
+from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from headrace.plan.builder import GraphBuilder
+    from headrace.plan.graph import GraphNode
+    from headrace.processors.aggregation import Aggregation, Aggregator
+    from headrace.serde import Serde
+    from headrace.windows import WindowsSpec
+
+_EMIT = EmitStrategy.ON_WINDOW_UPDATE
+
+
+class Cogroup:
+    """The grouped streams of a cogroup and their aggregators (Java: CogroupedStreamAggregateBuilder).
+
+    All aggregations of one cogroup, windowed or not, share the repartitions made for the first.
+    """
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self.builder = builder
+        self.aggregators: dict[grouped_stream.KGroupedStream, Aggregator] = {}
+        self._parents: dict[grouped_stream.KGroupedStream, GraphNode] = {}
+
+    def materialize(self, given: Materialized | None) -> Materialized:
+        """Where the table is kept. The grouped streams may differ in their serdes, so none are taken over."""
+        return (Materialized() if given is None else given).named(self.builder, COGROUP_AGGREGATE)
+
+    def add(
+        self,
+        name: str | None,
+        materialized: Materialized,
+        key_serde: Serde[Any] | None,
+        aggregation_of: Callable[[Aggregator], Aggregation],
+        node_of: Callable[[Step], ProcessorGraphNode],
+    ) -> ktable.KTable:
+        """An aggregation below each grouped stream, and the node where their changes meet."""
+        self._repartition(materialized)
+        nodes: list[GraphNode] = []
+        aggregations = []
+        for counter, (stream, aggregator) in enumerate(self.aggregators.items()):
+            aggregations.append(aggregation_of(aggregator))
+            node_name = suffixed_or_generate(name, f"-cogroup-agg-{counter}", self.builder, COGROUP_AGGREGATE)
+            nodes.append(node_of(Step(node_name, aggregations[-1])))
+            self.builder.add_graph_node(self._parents[stream], nodes[-1])
+        return self._merged(name, materialized, key_serde, nodes, CogroupMerge(tuple(aggregations)))
+
+    def _repartition(self, materialized: Materialized) -> None:
+        for stream in self.aggregators:
+            if not stream.repartition_required:
+                self._parents[stream] = stream.node
+                continue
+            spec = repartition_for(stream, stream.grouped_name, materialized)
+            if stream not in self._parents:
+                self._parents[stream] = node = RepartitionNode(spec)
+                self.builder.add_graph_node(stream.node, node)
+        first, *others = self._parents
+        first.copartition_with(*others)
+
+    def _merged(
+        self,
+        name: str | None,
+        materialized: Materialized,
+        key_serde: Serde[Any] | None,
+        nodes: list[GraphNode],
+        supplier: CogroupMerge,
+    ) -> ktable.KTable:
+        merge_name = suffixed_or_generate(name, "-cogroup-merge", self.builder, COGROUP_MERGE)
+        node = ProcessorGraphNode(merge_name, Step(merge_name, supplier))
+        self.builder.add_graph_node(nodes, node)
+        return ktable.KTable(
+            merge_name,
+            key_serde,
+            materialized.value_serde,
+            [merge_name],
+            materialized.queryable_name,
+            supplier,
+            node,
+            self.builder,
+        )
+
+
+class CogroupedKStream(View):
+    """Grouped streams that are folded into one table. Made by ``KGroupedStream.cogroup``."""
+
+    def __init__(self, name: str, sources: Iterable[str], node: GraphNode, builder: GraphBuilder) -> None:
+        super().__init__(name, None, None, sources, node, builder)
+        self._cogroup = Cogroup(builder)
+
+    @operator
+    def cogroup(
+        self, other: grouped_stream.KGroupedStream, aggregator: Callable[[Any, Any, Any], Any]
+    ) -> CogroupedKStream:
+        """Fold another grouped stream in with ``aggregator(key, value, aggregate)``. As in Kafka, this changes self."""
+        if not isinstance(other, grouped_stream.KGroupedStream):
+            message = f"cogroup() takes a KGroupedStream, not {other!r}"
+            raise OperatorTypeError(message, hint="Group the stream first: stream.group_by_key().", at=user_line())
+        check_function(aggregator, 3, operator="cogroup", argument="aggregator")
+        self._cogroup.aggregators[other] = aggregator
+        return self
+
+    @operator
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> ktable.KTable:
+        """The table of all aggregates, each beginning with ``initializer()``."""
+        check_function(initializer, 0, operator="aggregate", argument="initializer")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        materialized = self._cogroup.materialize(given)
+        kept = KeyValueMaterializer(materialized)
+
+        def node_of(step: Step) -> ProcessorGraphNode:
+            node = ProcessorGraphNode(step.name, step)
+            node.output_versioned = materialized.is_versioned
+            return node
+
+        return self._cogroup.add(
+            name,
+            materialized,
+            materialized.key_serde,
+            lambda aggregator: Aggregate(kept, initializer, aggregator),
+            node_of,
+        )
+
+    @operator
+    def windowed_by(self, windows: WindowsSpec) -> Any:
+        """Aggregate in windows: time, unlimited, sliding or session windows."""
+        if isinstance(windows, (TimeWindows, UnlimitedWindows)):
+            return TimeWindowedCogroupedKStream(self, TimeWindowing(windows), self._cogroup)
+        if isinstance(windows, SlidingWindows):
+            return SlidingWindowedCogroupedKStream(self, SlidingWindowing(windows), self._cogroup)
+        if isinstance(windows, SessionWindows):
+            return SessionWindowedCogroupedKStream(self, SessionWindowing(windows), self._cogroup)
+        raise not_windows(windows)
+
+
+class WindowedCogroupedKStream(View):
+    """What the windowed views of a cogrouped stream share. Their results leave with every update."""
+
+    def __init__(self, cogrouped: CogroupedKStream, windowing: Windowing, cogroup: Cogroup) -> None:
+        super().__init__(cogrouped.name, None, None, cogrouped.sources, cogrouped.node, cogrouped.builder)
+        self._windowing = windowing
+        self._cogroup = cogroup
+
+    def _add(
+        self,
+        name: str | None,
+        given: Materialized | None,
+        initializer: Callable[[], Any],
+        merger: Callable[[Any, Any, Any], Any] | None,
+    ) -> ktable.KTable:
+        materialized, windowing = self._cogroup.materialize(given), self._windowing
+        kept = windowing.store(materialized, _EMIT)
+        inner = materialized.key_serde
+        return self._cogroup.add(
+            name,
+            materialized,
+            None if inner is None else windowing.key_serde(inner),
+            lambda aggregator: windowing.supplier(kept, _EMIT, Fold(initializer, aggregator, merger)),
+            lambda step: GracePeriodNode(step.name, step, windowing.close_after_ms),
+        )
+
+
+class TimeWindowedCogroupedKStream(WindowedCogroupedKStream):
+    """A cogrouped stream in time windows or in one unlimited window."""
+
+    @operator
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> ktable.KTable:
+        """The table of all aggregates by key and window."""
+        check_function(initializer, 0, operator="aggregate", argument="initializer")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        return self._add(name, given, initializer, None)
+
+
+class SlidingWindowedCogroupedKStream(TimeWindowedCogroupedKStream):
+    """A cogrouped stream in sliding windows."""
+
+
+class SessionWindowedCogroupedKStream(WindowedCogroupedKStream):
+    """A cogrouped stream in sessions."""
+
+    @operator
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        merger: Callable[[Any, Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> ktable.KTable:
+        """The table of all sessions; ``merger(key, left, right)`` joins the aggregates of sessions that meet."""
+        check_function(initializer, 0, operator="aggregate", argument="initializer")
+        check_function(merger, 3, operator="aggregate", argument="merger")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        return self._add(name, given, initializer, merger)

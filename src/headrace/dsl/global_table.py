@@ -1,0 +1,21 @@
+"""GlobalKTable: a table of which every instance holds all partitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from headrace.processors.materialized import ValueGetterSupplier
+
+
+class GlobalKTable:
+    """A table to be joined by any key, without repartitioning. Made by ``StreamsBuilder.global_table``."""
+
+    def __init__(self, value_getter_supplier: ValueGetterSupplier, queryable_store_name: str | None) -> None:
+        self._value_getter_supplier = value_getter_supplier
+        self.queryable_store_name = queryable_store_name
+        """The store's name for queries; None where it was generated for a store without a name."""
+
+    def value_getter_supplier(self) -> ValueGetterSupplier:
+        """How joins look the table up."""
+        return self._value_getter_supplier

@@ -1,0 +1,147 @@
+"""KGroupedStream: the records of a stream grouped by key, ready to be aggregated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace import serde
+from headrace.dsl import cogrouped, windowed
+from headrace.dsl.aggregations import Aggregations
+from headrace.dsl.operator import check_function, operator
+from headrace.dsl.view import View
+from headrace.durations import Duration
+from headrace.plan.graph import ProcessorGraphNode, Step
+from headrace.plan.materialized import Materialized
+from headrace.plan.names import AGGREGATE, REDUCE, name_or_generate
+from headrace.plan.stores import KeyValueMaterializer
+from headrace.processors.aggregate import Aggregate
+from headrace.processors.aggregation import count_aggregator, count_initializer
+from headrace.processors.reduce import Reduce
+
+if TYPE_CHECKING:
+    from headrace.dsl.ktable import KTable
+    from headrace.plan.builder import GraphBuilder
+    from headrace.plan.graph import GraphNode
+    from headrace.serde import Serde
+    from headrace.windows import WindowsSpec
+
+
+class KGroupedStream(View):
+    """A stream grouped by key. Made by ``KStream.group_by_key`` and ``KStream.group_by``."""
+
+    def __init__(
+        self,
+        name: str,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        sources: Iterable[str],
+        grouped_name: str | None,
+        repartition_required: bool,
+        node: GraphNode,
+        builder: GraphBuilder,
+    ) -> None:
+        super().__init__(name, key_serde, value_serde, sources, node, builder)
+        self.grouped_name = grouped_name
+        """What the user called the group; its repartition topic is named after it."""
+        self.repartition_required = repartition_required
+        self._aggregations = Aggregations(self, grouped_name, repartition_required=repartition_required)
+
+    @operator
+    def count(
+        self,
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> KTable:
+        """How many records with a value each key has had."""
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        self._aggregations.burn_index_of_count(given)
+        materialized = self._aggregations.materialize(given, AGGREGATE, value_serde=serde.long())
+        node_name = name_or_generate(name, self.builder, AGGREGATE)
+        kept = KeyValueMaterializer(materialized)
+        return self._add(node_name, Aggregate(kept, count_initializer, count_aggregator), materialized)
+
+    @operator
+    def reduce(
+        self,
+        reducer: Callable[[Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> KTable:
+        """Combine the values of each key with ``reducer(aggregate, value)``; the first value is the first aggregate."""
+        check_function(reducer, 2, operator="reduce", argument="reducer")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        materialized = self._aggregations.materialize(given, REDUCE, value_serde=self.value_serde)
+        node_name = name_or_generate(name, self.builder, REDUCE)
+        return self._add(node_name, Reduce(KeyValueMaterializer(materialized), reducer), materialized)
+
+    @operator
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> KTable:
+        """Fold the values of each key with ``aggregator(key, value, aggregate)``, beginning with ``initializer()``."""
+        check_function(initializer, 0, operator="aggregate", argument="initializer")
+        check_function(aggregator, 3, operator="aggregate", argument="aggregator")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        materialized = self._aggregations.materialize(given, AGGREGATE)
+        node_name = name_or_generate(name, self.builder, AGGREGATE)
+        kept = KeyValueMaterializer(materialized)
+        return self._add(node_name, Aggregate(kept, initializer, aggregator), materialized)
+
+    @operator
+    def windowed_by(self, windows: WindowsSpec) -> Any:
+        """Aggregate in windows: time, unlimited, sliding or session windows."""
+        return windowed.windowed_view(windows, self._aggregations)
+
+    @operator
+    def cogroup(self, aggregator: Callable[[Any, Any, Any], Any]) -> cogrouped.CogroupedKStream:
+        """Begin an aggregation over several grouped streams; this one is folded in by ``aggregator``."""
+        return cogrouped.CogroupedKStream(self.name, self.sources, self.node, self.builder).cogroup(self, aggregator)
+
+    def _add(self, name: str, supplier: Aggregate | Reduce, materialized: Materialized) -> KTable:
+        node = ProcessorGraphNode(name, Step(name, supplier))
+        node.output_versioned = materialized.is_versioned
+        return self._aggregations.add(node, materialized, materialized.key_serde)

@@ -1,0 +1,160 @@
+"""KGroupedTable: a table grouped anew, waiting for its aggregation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace import serde
+from headrace.dsl import ktable
+from headrace.dsl.operator import check_function, operator
+from headrace.dsl.view import View
+from headrace.plan import names
+from headrace.plan.graph import GraphNode, GroupedTableRepartitionNode, ProcessorGraphNode, Step
+from headrace.plan.materialized import Materialized
+from headrace.plan.names import name_or_generate, suffixed_or_generate
+from headrace.plan.stores import KeyValueMaterializer
+from headrace.processors.table_aggregate import TableAggregate
+from headrace.processors.table_reduce import TableReduce
+from headrace.serde.change import ChangeSerde
+
+if TYPE_CHECKING:
+    from headrace.plan.builder import GraphBuilder
+    from headrace.serde import Serde
+
+
+class KGroupedTable(View):
+    """The rows of a table under their group keys. Made by ``KTable.group_by``."""
+
+    def __init__(
+        self,
+        builder: GraphBuilder,
+        name: str,
+        sources: Iterable[str],
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        grouped_name: str | None,
+        node: GraphNode,
+    ) -> None:
+        super().__init__(name, key_serde, value_serde, sources, node, builder)
+        self._grouped_name = grouped_name
+        self._repartition: GroupedTableRepartitionNode | None = None
+
+    @operator
+    def count(
+        self,
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> ktable.KTable:
+        """How many rows each group has."""
+        materialized = self._materialized(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        materialized.value_serde = materialized.value_serde or serde.long()
+        supplier = TableAggregate(KeyValueMaterializer(materialized), _zero, _one_more, _one_less)
+        return self._aggregate(supplier, name, names.TABLE_AGGREGATE, materialized)
+
+    @operator
+    def reduce(
+        self,
+        adder: Callable[[Any, Any], Any],
+        subtractor: Callable[[Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> ktable.KTable:
+        """The values of each group reduced to one: ``adder(reduced, value)`` and ``subtractor(reduced, value)``.
+
+        A group's first value is its start.
+        """
+        check_function(adder, 2, operator="reduce", argument="adder")
+        check_function(subtractor, 2, operator="reduce", argument="subtractor")
+        materialized = self._materialized(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        materialized.value_serde = materialized.value_serde or self.value_serde
+        supplier = TableReduce(KeyValueMaterializer(materialized), adder, subtractor)
+        return self._aggregate(supplier, name, names.TABLE_REDUCE, materialized)
+
+    @operator
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        adder: Callable[[Any, Any, Any], Any],
+        subtractor: Callable[[Any, Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> ktable.KTable:
+        """An aggregate of each group: ``adder(key, value, aggregate)`` and ``subtractor(key, value, aggregate)``.
+
+        ``initializer()`` gives the start; an aggregate of None deletes the group's row.
+        """
+        check_function(initializer, 0, operator="aggregate", argument="initializer")
+        check_function(adder, 3, operator="aggregate", argument="adder")
+        check_function(subtractor, 3, operator="aggregate", argument="subtractor")
+        materialized = self._materialized(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        supplier = TableAggregate(KeyValueMaterializer(materialized), initializer, adder, subtractor)
+        return self._aggregate(supplier, name, names.TABLE_AGGREGATE, materialized)
+
+    def _materialized(self, **keywords: Any) -> Materialized:
+        materialized = (Materialized.of(**keywords) or Materialized()).named(self.builder, names.TABLE_AGGREGATE)
+        materialized.key_serde = materialized.key_serde or self.key_serde
+        return materialized
+
+    def _aggregate(
+        self, supplier: TableAggregate | TableReduce, name: str | None, prefix: str, materialized: Materialized
+    ) -> ktable.KTable:
+        sink_name = suffixed_or_generate(name, "-sink", self.builder, names.SINK)
+        source_name = suffixed_or_generate(name, "-source", self.builder, names.SOURCE)
+        aggregate_name = name_or_generate(name, self.builder, prefix)
+        repartition = self._repartition_node(sink_name, source_name, self._grouped_name or supplier.store.name)
+        self.builder.add_graph_node(self.node, repartition)
+        node = ProcessorGraphNode(aggregate_name, Step(aggregate_name, supplier))
+        node.output_versioned = materialized.is_versioned
+        self.builder.add_graph_node(repartition, node)
+        return ktable.KTable(
+            aggregate_name,
+            materialized.key_serde,
+            materialized.value_serde,
+            (source_name,),
+            materialized.queryable_name,
+            supplier,
+            node,
+            self.builder,
+        )
+
+    def _repartition_node(self, sink_name: str, source_name: str, base_name: str) -> GroupedTableRepartitionNode:
+        # Under a name given by the user all aggregations of this grouping share one repartition topic.
+        if self._repartition is None or self._grouped_name is None:
+            self._repartition = GroupedTableRepartitionNode(
+                sink_name, source_name, f"{base_name}-repartition", self.key_serde, ChangeSerde(self.value_serde)
+            )
+        return self._repartition
+
+
+def _zero() -> int:
+    return 0
+
+
+def _one_more(_key: Any, _value: Any, count: int) -> int:
+    return count + 1
+
+
+def _one_less(_key: Any, _value: Any, count: int) -> int:
+    return count - 1

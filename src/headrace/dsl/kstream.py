@@ -1,0 +1,521 @@
+"""KStream: an unbounded stream of records, and everything one can do to it.
+
+Each method adds a node to the graph and returns a view of what comes out of it. Joins are laid out in
+``stream_joins``, branches in ``branched``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from headrace.dsl import branched, global_table, grouped_stream, ktable, stream_joins
+from headrace.dsl.operator import check_function, operator
+from headrace.dsl.view import View
+from headrace.durations import Duration
+from headrace.errors import OperatorTypeError, TopologyError, user_line
+from headrace.plan import names
+from headrace.plan.graph import ProcessorGraphNode, RepartitionNode, StateConnectorNode, Step, StreamSinkNode
+from headrace.plan.materialized import Materialized
+from headrace.plan.names import name_or_generate
+from headrace.plan.repartition import repartition_spec
+from headrace.plan.stores import KeyValueMaterializer
+from headrace.processors.filter import Filter
+from headrace.processors.fixed_key import FixedKeySupplier
+from headrace.processors.flat_map import FlatMap
+from headrace.processors.flat_map_values import FlatMapValues
+from headrace.processors.map import Map, SelectKey
+from headrace.processors.map_values import MapValues, MapValuesWithKey
+from headrace.processors.pass_through import PassThrough
+from headrace.processors.peek import Foreach, Peek
+from headrace.processors.printing import Print, key_and_value
+from headrace.processors.table_source import TableSource
+from headrace.topology.checks import fresh_processors
+
+if TYPE_CHECKING:
+    from headrace.plan.builder import GraphBuilder
+    from headrace.plan.graph import GraphNode
+    from headrace.processors.api import ProcessorSupplier
+    from headrace.serde import Serde
+    from headrace.windows import JoinWindows
+
+
+class KStream(View):
+    """A stream of independent records. Made by ``StreamsBuilder.stream`` and by the operators below."""
+
+    def __init__(
+        self,
+        name: str,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        sources: Iterable[str],
+        repartition_required: bool,
+        node: GraphNode,
+        builder: GraphBuilder,
+    ) -> None:
+        super().__init__(name, key_serde, value_serde, sources, node, builder)
+        self.repartition_required = repartition_required
+        """Whether the key may have changed since the records were partitioned."""
+        self._repartition: RepartitionNode | None = None
+
+    # One record in, at most one out
+
+    @operator
+    def filter(self, predicate: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+        """Keep the records for which ``predicate(key, value)`` holds."""
+        check_function(predicate, 2, operator="filter", argument="predicate")
+        return self._same(self._add(names.FILTER, name, Filter(predicate)))
+
+    @operator
+    def filter_not(self, predicate: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+        """Keep the records for which ``predicate(key, value)`` does not hold."""
+        check_function(predicate, 2, operator="filter_not", argument="predicate")
+        return self._same(self._add(names.FILTER, name, Filter(predicate, negate=True)))
+
+    @operator
+    def select_key(self, mapper: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+        """Put each record under the key that ``mapper(key, value)`` returns."""
+        check_function(mapper, 2, operator="select_key", argument="mapper")
+        node = self._add(names.KEY_SELECT, name, SelectKey(mapper), key_changing=True)
+        return self._view(node, None, self.value_serde, repartition_required=True)
+
+    @operator
+    def map(self, mapper: Callable[[Any, Any], tuple[Any, Any]], *, name: str | None = None) -> KStream:
+        """Replace each record by the pair that ``mapper(key, value)`` returns."""
+        check_function(mapper, 2, operator="map", argument="mapper")
+        return self._rekeyed(self._add(names.MAP, name, Map(mapper), key_changing=True))
+
+    @operator
+    def map_values(self, mapper: Callable[..., Any], *, with_key: bool = False, name: str | None = None) -> KStream:
+        """Replace each value by what ``mapper(value)`` returns; with ``with_key``, ``mapper(key, value)``."""
+        check_function(mapper, 2 if with_key else 1, operator="map_values", argument="mapper")
+        supplier = MapValuesWithKey(mapper) if with_key else MapValues(mapper)
+        return self._revalued(self._add(names.MAP_VALUES, name, supplier, value_changing=True))
+
+    @operator
+    def peek(self, action: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+        """Call ``action(key, value)`` for each record and pass the record on."""
+        check_function(action, 2, operator="peek", argument="action")
+        return self._same(self._add(names.PEEK, name, Peek(action)))
+
+    # One record in, many out
+
+    @operator
+    def flat_map(self, mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]], *, name: str | None = None) -> KStream:
+        """Replace each record by the pairs that ``mapper(key, value)`` returns."""
+        check_function(mapper, 2, operator="flat_map", argument="mapper")
+        return self._rekeyed(self._add(names.FLAT_MAP, name, FlatMap(mapper), key_changing=True))
+
+    @operator
+    def flat_map_values(
+        self, mapper: Callable[..., Iterable[Any]], *, with_key: bool = False, name: str | None = None
+    ) -> KStream:
+        """Replace each record by one per value that ``mapper(value)`` returns; with ``with_key``, ``(key, value)``."""
+        check_function(mapper, 2 if with_key else 1, operator="flat_map_values", argument="mapper")
+        supplier = FlatMapValues(mapper, with_key)
+        return self._revalued(self._add(names.FLAT_MAP_VALUES, name, supplier, value_changing=True))
+
+    @operator
+    def split(self, *, name: str | None = None) -> branched.BranchedKStream:
+        """Send each record to the first of several branches whose predicate holds."""
+        return branched.BranchedKStream(self, name)
+
+    @operator
+    def merge(self, other: KStream, *, name: str | None = None) -> KStream:
+        """Both streams in one; records of the two come in no particular order."""
+        if not isinstance(other, KStream):
+            message = f"merge() takes another KStream, not {other!r}"
+            raise OperatorTypeError(message, at=user_line())
+        node_name = name_or_generate(name, self.builder, names.MERGE)
+        node = ProcessorGraphNode(node_name, Step(node_name, PassThrough()), merge=True)
+        self.builder.add_graph_node([self.node, other.node], node)
+        return KStream(
+            node_name,
+            None,
+            None,
+            self.sources | other.sources,
+            self.repartition_required or other.repartition_required,
+            node,
+            self.builder,
+        )
+
+    # The end of a stream
+
+    @operator
+    def foreach(self, action: Callable[[Any, Any], Any], *, name: str | None = None) -> None:
+        """Call ``action(key, value)`` for each record."""
+        check_function(action, 2, operator="foreach", argument="action")
+        self._add(names.FOREACH, name, Foreach(action))
+
+    @operator
+    def print(
+        self,
+        path: str | PathLike[str] | None = None,
+        label: str | None = None,
+        mapper: Callable[[Any, Any], Any] | None = None,
+        name: str | None = None,
+    ) -> None:
+        """Write each record as a line, to the file at ``path`` or else to the standard output.
+
+        A line is ``[label]: `` and what ``mapper(key, value)`` returns; by default the name of the step before, and
+        key and value.
+        """
+        if mapper is not None:
+            check_function(mapper, 2, operator="print", argument="mapper")
+        file = None if path is None else _new_file(path)
+        self._add(names.PRINTING, name, Print(self.name if label is None else label, mapper or key_and_value, file))
+
+    @operator
+    def to(
+        self,
+        topic: str | Callable[[Any, Any, Any], str],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        partitioner: Any = None,
+        name: str | None = None,
+    ) -> None:
+        """Write the records to ``topic``, or to the topic that ``topic(key, value, record_context)`` returns."""
+        extractor = None if isinstance(topic, str) else topic
+        if extractor is not None or topic is None:
+            check_function(extractor, 3, operator="to", argument="topic")
+        node = StreamSinkNode(
+            name_or_generate(name, self.builder, names.SINK),
+            topic if isinstance(topic, str) else None,
+            extractor,
+            key_serde or self.key_serde,
+            value_serde or self.value_serde,
+            partitioner,
+        )
+        self.builder.add_graph_node(self.node, node)
+
+    # Other partitions, other views
+
+    @operator
+    def repartition(
+        self,
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        partitions: int | None = None,
+        partitioner: Any = None,
+        name: str | None = None,
+    ) -> KStream:
+        """Write the records to an internal topic and read them back, partitioned by their keys or ``partitioner``."""
+        key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
+        node = RepartitionNode(
+            repartition_spec(
+                self.builder,
+                name if name is not None else self.builder.new_processor_name(names.REPARTITION),
+                key_serde,
+                value_serde,
+                partitioner=partitioner,
+                partitions=partitions,
+                optimizable=False,
+                provided_by_user=name is not None,
+            )
+        )
+        self.builder.add_graph_node(self.node, node)
+        return KStream(node.name, key_serde, value_serde, [node.name], False, node, self.builder)
+
+    @operator
+    def to_table(
+        self,
+        *,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        name: str | None = None,
+    ) -> ktable.KTable:
+        """Read the stream as the changes of a table: each record replaces the row of its key."""
+        table_name = name_or_generate(name, self.builder, names.TO_TABLE)
+        key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
+        materialized = Materialized.of(
+            store=True if store is None else store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+        )
+        assert materialized is not None
+        materialized.named(self.builder, names.TO_TABLE)
+        parent, sources = self.node, self.sources
+        if self.repartition_required:
+            parent = RepartitionNode(
+                repartition_spec(self.builder, table_name, key_serde, value_serde, provided_by_user=name is not None)
+            )
+            self.builder.add_graph_node(self.node, parent)
+            sources = frozenset([parent.name])
+        source = TableSource(KeyValueMaterializer(materialized), materialized.queryable_name)
+        node = ProcessorGraphNode(table_name, Step(table_name, source))
+        node.output_versioned = materialized.is_versioned
+        self.builder.add_graph_node(parent, node)
+        return ktable.KTable(
+            table_name, key_serde, value_serde, sources, materialized.queryable_name, source, node, self.builder
+        )
+
+    @operator
+    def group_by_key(
+        self, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None, name: str | None = None
+    ) -> grouped_stream.KGroupedStream:
+        """Group the records by the key they have, for an aggregation."""
+        return grouped_stream.KGroupedStream(
+            self.name,
+            key_serde or self.key_serde,
+            value_serde or self.value_serde,
+            self.sources,
+            name,
+            self.repartition_required,
+            self.node,
+            self.builder,
+        )
+
+    @operator
+    def group_by(
+        self,
+        mapper: Callable[[Any, Any], Any],
+        *,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        name: str | None = None,
+    ) -> grouped_stream.KGroupedStream:
+        """Group the records by the key that ``mapper(key, value)`` returns, for an aggregation."""
+        check_function(mapper, 2, operator="group_by", argument="mapper")
+        node = self._add(names.KEY_SELECT, name, SelectKey(mapper), key_changing=True)
+        return grouped_stream.KGroupedStream(
+            node.name, key_serde, value_serde or self.value_serde, self.sources, name, True, node, self.builder
+        )
+
+    # The Processor API
+
+    @operator
+    def process(self, supplier: ProcessorSupplier, *, stores: Iterable[str] = (), name: str | None = None) -> KStream:
+        """Hand the records to a processor of your own, which may use ``stores``.
+
+        ``supplier`` is a class or a function without arguments, called once per task; stores it carries in its
+        ``stores`` attribute need not be named here.
+        """
+        _check_supplier(supplier, "process")
+        return self._rekeyed(self._add_processor(names.PROCESSOR, name, supplier, stores))
+
+    @operator
+    def process_values(
+        self, supplier: ProcessorSupplier, *, stores: Iterable[str] = (), name: str | None = None
+    ) -> KStream:
+        """Hand the records to a processor of your own that may change everything but the key."""
+        _check_supplier(supplier, "process_values")
+        return self._revalued(self._add_processor(names.PROCESS_VALUES, name, FixedKeySupplier(supplier), stores))
+
+    # Joins
+
+    @overload
+    def join(
+        self,
+        other: KStream,
+        joiner: Callable[..., Any],
+        windows: JoinWindows,
+        *,
+        with_key: bool = False,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store_name: str | None = None,
+        this_store: Any = None,
+        other_store: Any = None,
+        store_kind: Any = None,
+        logging: bool | dict[str, str] | None = None,
+        name: str | None = None,
+    ) -> KStream: ...
+    @overload
+    def join(
+        self,
+        other: ktable.KTable,
+        joiner: Callable[..., Any],
+        *,
+        with_key: bool = False,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        grace: Duration | None = None,
+        name: str | None = None,
+    ) -> KStream: ...
+    @overload
+    def join(
+        self,
+        other: global_table.GlobalKTable,
+        key_selector: Callable[[Any, Any], Any],
+        joiner: Callable[..., Any],
+        *,
+        with_key: bool = False,
+        name: str | None = None,
+    ) -> KStream: ...
+    def join(self, other: Any, *functions: Any, **options: Any) -> KStream:
+        """Combine each record with its partners; records without one are left out.
+
+        With a stream: ``joiner(left, right)`` for each pair of records with the same key that lie within ``windows``.
+        With a table: for the row of the record's key, at the time the record comes; a versioned table is asked for the
+        row as of the record's time, and ``grace`` lets records wait for late rows.
+        With a global table: for the row of the key that ``key_selector(key, value)`` returns.
+        ``with_key`` calls the joiner with the key as well, before the two values.
+        """
+        return stream_joins.join(self, other, functions, options, kind=stream_joins.INNER)
+
+    @overload
+    def left_join(
+        self,
+        other: KStream,
+        joiner: Callable[..., Any],
+        windows: JoinWindows,
+        *,
+        with_key: bool = False,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store_name: str | None = None,
+        this_store: Any = None,
+        other_store: Any = None,
+        store_kind: Any = None,
+        logging: bool | dict[str, str] | None = None,
+        name: str | None = None,
+    ) -> KStream: ...
+    @overload
+    def left_join(
+        self,
+        other: ktable.KTable,
+        joiner: Callable[..., Any],
+        *,
+        with_key: bool = False,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        grace: Duration | None = None,
+        name: str | None = None,
+    ) -> KStream: ...
+    @overload
+    def left_join(
+        self,
+        other: global_table.GlobalKTable,
+        key_selector: Callable[[Any, Any], Any],
+        joiner: Callable[..., Any],
+        *,
+        with_key: bool = False,
+        name: str | None = None,
+    ) -> KStream: ...
+    def left_join(self, other: Any, *functions: Any, **options: Any) -> KStream:
+        """Like ``join``, but a record without a partner joins None.
+
+        In a join of streams such a result comes when the window and its grace period have passed.
+        """
+        return stream_joins.join(self, other, functions, options, kind=stream_joins.LEFT)
+
+    @operator
+    def outer_join(
+        self,
+        other: KStream,
+        joiner: Callable[..., Any],
+        windows: JoinWindows,
+        *,
+        with_key: bool = False,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        other_value_serde: Serde[Any] | None = None,
+        store_name: str | None = None,
+        this_store: Any = None,
+        other_store: Any = None,
+        store_kind: Any = None,
+        logging: bool | dict[str, str] | None = None,
+        name: str | None = None,
+    ) -> KStream:
+        """Like ``left_join`` with a stream, but also records of ``other`` without a partner join None."""
+        options = {
+            "with_key": with_key,
+            "key_serde": key_serde,
+            "value_serde": value_serde,
+            "other_value_serde": other_value_serde,
+            "store_name": store_name,
+            "this_store": this_store,
+            "other_store": other_store,
+            "store_kind": store_kind,
+            "logging": logging,
+            "name": name,
+        }
+        return stream_joins.join(self, other, (joiner, windows), options, kind=stream_joins.OUTER)
+
+    def repartition_for_join(
+        self, base_name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, named: bool
+    ) -> KStream:
+        """The stream behind a repartition topic; its joins share one unless they are named."""
+        key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
+        # Drawn even where the node is shared: the names that follow must not depend on it.
+        spec = repartition_spec(self.builder, base_name, key_serde, value_serde, provided_by_user=named)
+        if self._repartition is None or base_name != self.name:
+            self._repartition = RepartitionNode(spec)
+            self.builder.add_graph_node(self.node, self._repartition)
+        return KStream(
+            spec.source_name, key_serde, value_serde, [spec.source_name], False, self._repartition, self.builder
+        )
+
+    # What the methods above are made of
+
+    def _add(self, prefix: str, name: str | None, supplier: Any, **flags: bool) -> ProcessorGraphNode:
+        node_name = name_or_generate(name, self.builder, prefix)
+        node = ProcessorGraphNode(node_name, Step(node_name, supplier), **flags)
+        self.builder.add_graph_node(self.node, node)
+        return node
+
+    def _add_processor(self, prefix: str, name: str | None, supplier: Any, stores: Iterable[str]) -> StateConnectorNode:
+        if name is None:
+            name = self.builder.new_processor_name(prefix)
+        names.check_name(name)
+        node = StateConnectorNode(name, Step(name, supplier), _store_names(stores))
+        self.builder.add_graph_node(self.node, node)
+        return node
+
+    def _same(self, node: GraphNode) -> KStream:
+        return self._view(node, self.key_serde, self.value_serde, repartition_required=self.repartition_required)
+
+    def _revalued(self, node: GraphNode) -> KStream:
+        return self._view(node, self.key_serde, None, repartition_required=self.repartition_required)
+
+    def _rekeyed(self, node: GraphNode) -> KStream:
+        return self._view(node, None, None, repartition_required=True)
+
+    def _view(
+        self,
+        node: GraphNode,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        *,
+        repartition_required: bool,
+    ) -> KStream:
+        return KStream(node.name, key_serde, value_serde, self.sources, repartition_required, node, self.builder)
+
+
+def _new_file(path: str | PathLike[str]) -> Path:
+    """``path``, where a new empty file now is; as in Java it is made when the program is built."""
+    try:
+        Path(path).write_bytes(b"")
+    except OSError as error:
+        message = f"print() cannot write to {str(path)!r}"
+        raise TopologyError(message, detail=str(error), at=user_line()) from error
+    return Path(path)
+
+
+def _store_names(stores: Iterable[str]) -> tuple[str, ...]:
+    given = (stores,) if isinstance(stores, str) else tuple(stores)
+    for name in given:
+        if not isinstance(name, str):
+            message = f"stores= takes names of stores, not {name!r}"
+            raise OperatorTypeError(
+                message, hint="A supplier brings its own store builders along as its attribute stores.", at=user_line()
+            )
+    return given
+
+
+def _check_supplier(supplier: Any, operator_name: str) -> None:
+    check_function(supplier, 0, operator=operator_name, argument="supplier")
+    fresh_processors(operator_name, supplier, user_line())

@@ -1,0 +1,423 @@
+"""KTable: a changelog read as a table, and the operations on it. Foreign-key joins are in ``foreign_key``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headrace.dsl import foreign_key as foreign_keys
+from headrace.dsl import grouped_table, kstream
+from headrace.dsl.operator import check_function, operator
+from headrace.dsl.view import View
+from headrace.errors import ArgumentError, OperatorTypeError, TopologyError, user_line
+from headrace.plan import names
+from headrace.plan.grace import grace_above
+from headrace.plan.graph import (
+    GraphNode,
+    ProcessorGraphNode,
+    StateConnectorNode,
+    Step,
+    TableSuppressNode,
+    TableTableJoinNode,
+    VersionedSemanticsNode,
+)
+from headrace.plan.materialized import Materialized
+from headrace.plan.names import name_or_generate, suffixed_or_generate
+from headrace.plan.stores import KeyValueMaterializer
+from headrace.processors.materialized import ValueGetterSupplier
+from headrace.processors.suppress import Suppress
+from headrace.processors.table_filter import TableFilter
+from headrace.processors.table_group_by import TableGroupBy
+from headrace.processors.table_map_values import TableMapValues
+from headrace.processors.table_table_join import ReversedJoiner, TableJoinMerge, TableJoinSide
+from headrace.processors.table_to_stream import TableToStream
+from headrace.processors.table_transform_values import TableTransformValues
+from headrace.state.buffers.suppress import SuppressBufferBuilder
+from headrace.windows import Suppressed
+
+if TYPE_CHECKING:
+    from headrace.plan.builder import GraphBuilder
+    from headrace.serde import Serde
+
+
+class KTable(View):
+    """A table: one row per key. Each record is the new row of its key; a record without a value deletes the row.
+
+    ``queryable_store_name`` is the name of the store that keeps the table; None where it has none to query.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        sources: Iterable[str],
+        queryable_store_name: str | None,
+        supplier: Any,
+        node: GraphNode,
+        builder: GraphBuilder,
+    ) -> None:
+        super().__init__(name, key_serde, value_serde, sources, node, builder)
+        self.queryable_store_name = queryable_store_name
+        self.supplier = supplier
+
+    def value_getter_supplier(self) -> ValueGetterSupplier:
+        """How joins look rows up. Asking makes a source table keep its rows in a store."""
+        return self.supplier.view()  # type: ignore[no-any-return]
+
+    def enable_sending_old_values(self, force: bool) -> bool:
+        """Make the table's changes carry old values; False where that would need a store and none is forced."""
+        return self.supplier.enable_sending_old_values(force)  # type: ignore[no-any-return]
+
+    @operator
+    def filter(
+        self,
+        predicate: Callable[[Any, Any], Any],
+        *,
+        name: str | None = None,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> KTable:
+        """The rows for which ``predicate(key, value)`` holds."""
+        check_function(predicate, 2, operator="filter", argument="predicate")
+        materialized = Materialized.of(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        return self._filter(predicate, False, name, materialized)
+
+    @operator
+    def filter_not(
+        self,
+        predicate: Callable[[Any, Any], Any],
+        *,
+        name: str | None = None,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> KTable:
+        """The rows for which ``predicate(key, value)`` does not hold."""
+        check_function(predicate, 2, operator="filter_not", argument="predicate")
+        materialized = Materialized.of(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        return self._filter(predicate, True, name, materialized)
+
+    def _filter(
+        self,
+        predicate: Callable[[Any, Any], Any],
+        negate: bool,
+        name: str | None,
+        materialized: Materialized | None,
+    ) -> KTable:
+        kept = self._store_if_named(materialized, burn=names.TABLE_FILTER)
+        name = name_or_generate(name, self.builder, names.TABLE_FILTER)
+        supplier = TableFilter(self.supplier, kept, predicate, negate)
+        node = VersionedSemanticsNode(name, Step(name, supplier))
+        return self._derived(node, supplier, materialized, inherit_value_serde=True)
+
+    @operator
+    def map_values(
+        self,
+        mapper: Callable[..., Any],
+        *,
+        with_key: bool = False,
+        name: str | None = None,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> KTable:
+        """The table with each value mapped: ``mapper(value)``, or ``mapper(key, value)`` with ``with_key``.
+
+        The mapper is not asked about deletions.
+        """
+        check_function(mapper, 2 if with_key else 1, operator="map_values", argument="mapper")
+        materialized = Materialized.of(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        kept = self._store_if_named(materialized, burn=names.TABLE_MAP_VALUES)
+        name = name_or_generate(name, self.builder, names.TABLE_MAP_VALUES)
+        supplier = TableMapValues(self.supplier, kept, mapper, with_key)
+        return self._derived(ProcessorGraphNode(name, Step(name, supplier)), supplier, materialized)
+
+    @operator
+    def transform_values(
+        self,
+        supplier: Callable[[], Any],
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> KTable:
+        """The table with each value transformed by ``transform(key, value)`` of an object that ``supplier`` makes.
+
+        The object also has ``init(context)`` and ``close()``; ``stores`` names the state stores that it uses.
+        """
+        check_function(supplier, 0, operator="transform_values", argument="supplier")
+        materialized = Materialized.of(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        kept = self._store_if_named(materialized)
+        name = name_or_generate(name, self.builder, names.TABLE_TRANSFORM_VALUES)
+        table = TableTransformValues(self.supplier, kept, supplier)
+        store_names = (stores,) if isinstance(stores, str) else tuple(stores)
+        return self._derived(StateConnectorNode(name, Step(name, table), store_names), table, materialized)
+
+    def _store_if_named(self, materialized: Materialized | None, *, burn: str | None = None) -> Any | None:
+        # Without a name nothing is stored here; some operators of Kafka Streams count one index up all the same.
+        if materialized is None:
+            return None
+        materialized.queryable = materialized.store_name is not None
+        if materialized.queryable:
+            return KeyValueMaterializer(materialized)
+        if burn is not None:
+            self.builder.new_store_name(burn)
+        return None
+
+    def _derived(
+        self,
+        node: ProcessorGraphNode,
+        supplier: Any,
+        materialized: Materialized | None,
+        *,
+        inherit_value_serde: bool = False,
+    ) -> KTable:
+        key_serde, value_serde = self.key_serde, self.value_serde if inherit_value_serde else None
+        queryable = None
+        if materialized is not None:
+            # Any keyword of a store settles whether the result is versioned, also where no store is made.
+            node.output_versioned = materialized.is_versioned
+            key_serde = materialized.key_serde or key_serde
+            value_serde = materialized.value_serde or value_serde
+            queryable = materialized.queryable_name
+        self.builder.add_graph_node(self.node, node)
+        return KTable(node.name, key_serde, value_serde, self.sources, queryable, supplier, node, self.builder)
+
+    @operator
+    def to_stream(
+        self, key_mapper: Callable[[Any, Any], Any] | None = None, *, name: str | None = None
+    ) -> kstream.KStream:
+        """The changes as a stream, deletions as records without a value; ``key_mapper(key, value)`` gives new keys."""
+        if key_mapper is not None:
+            check_function(key_mapper, 2, operator="to_stream", argument="key_mapper")
+        name = name_or_generate(name, self.builder, names.TABLE_TO_STREAM)
+        node = ProcessorGraphNode(name, Step(name, TableToStream))
+        self.builder.add_graph_node(self.node, node)
+        stream = kstream.KStream(name, self.key_serde, self.value_serde, self.sources, False, node, self.builder)
+        return stream if key_mapper is None else stream.select_key(key_mapper)
+
+    @operator
+    def suppress(self, suppressed: Suppressed) -> KTable:
+        """Hold changes back until their window has closed or a time limit has passed (see ``Suppressed``)."""
+        if not isinstance(suppressed, Suppressed):
+            message = (
+                f"suppress() takes Suppressed.until_window_closes(...) or .until_time_limit(...), not {suppressed!r}"
+            )
+            raise OperatorTypeError(message, at=user_line())
+        if self.node.output_versioned:
+            raise TopologyError("suppress() is not supported on versioned tables", at=user_line())
+        name = suppressed.name or self.builder.new_processor_name(names.TABLE_SUPPRESS)
+        final = suppressed.time_limit_ms is None
+        wait_ms = grace_above(self.node) if suppressed.time_limit_ms is None else suppressed.time_limit_ms
+        supplier = Suppress(self.supplier, self._suppression_buffer(suppressed), suppressed.buffer, wait_ms, final)
+        node = TableSuppressNode(name, Step(name, supplier))
+        node.output_versioned = False
+        self.builder.add_graph_node(self.node, node)
+        # As in Kafka Streams, the sources above are hidden: the result takes no part in co-partitioning checks.
+        return KTable(name, self.key_serde, self.value_serde, (self.name,), None, supplier, node, self.builder)
+
+    def _suppression_buffer(self, suppressed: Suppressed) -> SuppressBufferBuilder:
+        logging = suppressed.buffer.logging
+        if suppressed.name is None:
+            store_name = self.builder.new_store_name(names.TABLE_SUPPRESS)
+            if logging is not False:
+                self.builder.note_implicit_names(changelog_topic=f"{store_name}-changelog")
+        else:
+            store_name = f"{suppressed.name}-store"
+        buffer = SuppressBufferBuilder(store_name, self.key_serde, self.value_serde)
+        if logging is False:
+            return buffer.with_logging_disabled()
+        return buffer.with_logging_enabled(logging if isinstance(logging, dict) else {})
+
+    @operator
+    def group_by(
+        self,
+        mapper: Callable[[Any, Any], tuple[Any, Any] | None],
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+    ) -> grouped_table.KGroupedTable:
+        """Group rows anew: ``mapper(key, value)`` gives ``(group key, value)``.
+
+        A pair without key or without value leaves the row out. ``name`` names the repartition topic.
+        """
+        check_function(mapper, 2, operator="group_by", argument="mapper")
+        select_name = name_or_generate(name, self.builder, names.TABLE_SELECT)
+        node = VersionedSemanticsNode(select_name, Step(select_name, TableGroupBy(mapper)))
+        self.builder.add_graph_node(self.node, node)
+        self.enable_sending_old_values(True)
+        return grouped_table.KGroupedTable(self.builder, select_name, self.sources, key_serde, value_serde, name, node)
+
+    @operator
+    def join(
+        self,
+        other: KTable,
+        joiner: Callable[[Any, Any], Any],
+        *,
+        foreign_key: Callable[..., Any] | None = None,
+        with_key: bool = False,
+        partitioner: Any = None,
+        other_partitioner: Any = None,
+        name: str | None = None,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> KTable:
+        """Rows that both tables have, joined by ``joiner(left, right)``.
+
+        By key; or, with ``foreign_key(value)`` (``foreign_key(key, value)`` with ``with_key``), with the row of the
+        other table that this names. The partitioners are those of the two tables, where they are not the default.
+        """
+        materialized = Materialized.of(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        partitioners = (partitioner, other_partitioner)
+        self._check_join("join", other, joiner, foreign_key, with_key, partitioners)
+        if foreign_key is None:
+            return self._join(other, joiner, name, materialized, keep_left=False, keep_right=False)
+        return foreign_keys.join(
+            self, other, foreign_key, joiner, partitioners, name, materialized, with_key=with_key, left_join=False
+        )
+
+    @operator
+    def left_join(
+        self,
+        other: KTable,
+        joiner: Callable[[Any, Any], Any],
+        *,
+        foreign_key: Callable[..., Any] | None = None,
+        with_key: bool = False,
+        partitioner: Any = None,
+        other_partitioner: Any = None,
+        name: str | None = None,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> KTable:
+        """Every row of this table, joined by ``joiner(left, right)``; right is None where the other has no row.
+
+        The keywords are those of ``join``.
+        """
+        materialized = Materialized.of(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        partitioners = (partitioner, other_partitioner)
+        self._check_join("left_join", other, joiner, foreign_key, with_key, partitioners)
+        if foreign_key is None:
+            return self._join(other, joiner, name, materialized, keep_left=True, keep_right=False)
+        return foreign_keys.join(
+            self, other, foreign_key, joiner, partitioners, name, materialized, with_key=with_key, left_join=True
+        )
+
+    @operator
+    def outer_join(
+        self,
+        other: KTable,
+        joiner: Callable[[Any, Any], Any],
+        *,
+        name: str | None = None,
+        store: Any = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+    ) -> KTable:
+        """Every row of either table, joined by ``joiner(left, right)``; None stands for the missing one."""
+        materialized = Materialized.of(
+            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
+        )
+        self._check_join("outer_join", other, joiner, None, False, (None, None))
+        return self._join(other, joiner, name, materialized, keep_left=True, keep_right=True)
+
+    def _check_join(
+        self,
+        kind: str,
+        other: Any,
+        joiner: Any,
+        foreign_key: Any,
+        with_key: bool,
+        partitioners: tuple[Any, Any],
+    ) -> None:
+        if not isinstance(other, KTable):
+            message = f"{kind}(): a table joins with a KTable, not with {other!r}"
+            raise OperatorTypeError(message, at=user_line())
+        check_function(joiner, 2, operator=kind, argument="joiner")
+        if foreign_key is not None:
+            check_function(foreign_key, 2 if with_key else 1, operator=kind, argument="foreign_key")
+        elif with_key or partitioners != (None, None):
+            message = f"{kind}(): with_key, partitioner and other_partitioner belong to foreign-key joins"
+            raise ArgumentError(message, hint="Give foreign_key= too, or leave them out.", at=user_line())
+
+    def _join(
+        self,
+        other: KTable,
+        joiner: Callable[[Any, Any], Any],
+        name: str | None,
+        materialized: Materialized | None,
+        *,
+        keep_left: bool,
+        keep_right: bool,
+    ) -> KTable:
+        builder = self.builder
+        if materialized is not None:
+            materialized.named(builder, names.TABLE_MERGE)
+            materialized.key_serde = materialized.key_serde or self.key_serde
+        merge_name = name_or_generate(name, builder, names.TABLE_MERGE)
+        sources = self.copartition_with(other)
+        if keep_left:
+            self.enable_sending_old_values(True)
+        if keep_right:
+            other.enable_sending_old_values(True)
+        this_side = TableJoinSide(self.supplier, other.supplier, joiner, not keep_right, not keep_left)
+        other_side = TableJoinSide(other.supplier, self.supplier, ReversedJoiner(joiner), not keep_left, not keep_right)
+        merge = TableJoinMerge(
+            this_side, other_side, None if materialized is None else KeyValueMaterializer(materialized)
+        )
+        node = TableTableJoinNode(
+            merge_name,
+            Step(suffixed_or_generate(name, "-join-this", builder, names.TABLE_JOIN_THIS), this_side),
+            Step(suffixed_or_generate(name, "-join-other", builder, names.TABLE_JOIN_OTHER), other_side),
+            Step(merge_name, merge),
+            self.name,
+            other.name,
+            self.value_getter_supplier().store_names,
+            other.value_getter_supplier().store_names,
+        )
+        node.output_versioned = materialized is not None and materialized.is_versioned
+        builder.add_graph_node(self.node, node)
+        builder.add_graph_node(other.node, node)
+        return KTable(
+            merge_name,
+            self.key_serde if materialized is None else materialized.key_serde,
+            None if materialized is None else materialized.value_serde,
+            sources,
+            None if materialized is None else materialized.store_name,
+            merge,
+            node,
+            builder,
+        )

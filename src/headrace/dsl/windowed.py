@@ -1,0 +1,201 @@
+"""Grouped streams in windows: TimeWindowedKStream, SlidingWindowedKStream and SessionWindowedKStream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from headrace import serde
+from headrace.dsl.aggregations import Aggregations
+from headrace.dsl.operator import check_function, operator
+from headrace.dsl.view import View
+from headrace.dsl.windowing import Fold, SessionWindowing, SlidingWindowing, TimeWindowing, Windowing, not_windows
+from headrace.durations import Duration
+from headrace.errors import ArgumentError, OperatorTypeError, user_line
+from headrace.plan.graph import GracePeriodNode, Step
+from headrace.plan.materialized import Materialized
+from headrace.plan.names import AGGREGATE, REDUCE, name_or_generate
+from headrace.processors.aggregation import (
+    ReducingAggregator,
+    ReducingMerger,
+    count_aggregator,
+    count_initializer,
+    count_merger,
+    no_initial_value,
+)
+from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from headrace.dsl.ktable import KTable
+    from headrace.serde import Serde
+
+Self = TypeVar("Self", bound="WindowedKStream")
+
+
+class WindowedKStream(View):
+    """What the windowed views of a grouped stream share. Tables that come out of them have ``Windowed`` keys."""
+
+    _count_burns_index = True
+
+    def __init__(self, windowing: Windowing, aggregations: Aggregations) -> None:
+        view = aggregations.view
+        super().__init__(view.name, view.key_serde, view.value_serde, view.sources, view.node, view.builder)
+        self._windowing = windowing
+        self._aggregations = aggregations
+        self._emit = EmitStrategy.ON_WINDOW_UPDATE
+
+    @operator
+    def emit_strategy(self: Self, strategy: EmitStrategy) -> Self:
+        """When results leave: with every update (the default), or once, when the window closes."""
+        if not isinstance(strategy, EmitStrategy):
+            message = f"emit_strategy() takes an EmitStrategy, not {strategy!r}"
+            raise OperatorTypeError(message, hint="EmitStrategy.on_window_close()", at=user_line())
+        if strategy is EmitStrategy.ON_WINDOW_CLOSE and isinstance(self._windowing.windows, UnlimitedWindows):
+            raise ArgumentError("an unlimited window never closes, so it cannot emit when it does", at=user_line())
+        self._emit = strategy
+        return self
+
+    @operator
+    def count(
+        self,
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> KTable:
+        """How many records each key has in each window. As in Kafka, time and session windows count null values too."""
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        if self._count_burns_index:
+            self._aggregations.burn_index_of_count(given)
+        materialized = self._aggregations.materialize(given, AGGREGATE, value_serde=serde.long())
+        return self._add(AGGREGATE, name, materialized, Fold(count_initializer, count_aggregator, count_merger))
+
+    @operator
+    def reduce(
+        self,
+        reducer: Callable[[Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> KTable:
+        """Combine the values of each key and window with ``reducer(aggregate, value)``."""
+        check_function(reducer, 2, operator="reduce", argument="reducer")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        materialized = self._aggregations.materialize(given, REDUCE, value_serde=self.value_serde)
+        fold = Fold(no_initial_value, ReducingAggregator(reducer), ReducingMerger(reducer))
+        return self._add(REDUCE, name, materialized, fold)
+
+    def _add(self, prefix: str, name: str | None, materialized: Materialized, fold: Fold) -> KTable:
+        node_name = name_or_generate(name, self.builder, prefix)
+        windowing = self._windowing
+        supplier = windowing.supplier(windowing.store(materialized, self._emit), self._emit, fold)
+        node = GracePeriodNode(node_name, Step(node_name, supplier), windowing.close_after_ms)
+        node.output_versioned = False
+        inner = materialized.key_serde
+        return self._aggregations.add(node, materialized, None if inner is None else windowing.key_serde(inner))
+
+
+class TimeWindowedKStream(WindowedKStream):
+    """A grouped stream in time windows or in one unlimited window."""
+
+    @operator
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> KTable:
+        """Fold the values of each key and window with ``aggregator(key, value, aggregate)``."""
+        check_function(initializer, 0, operator="aggregate", argument="initializer")
+        check_function(aggregator, 3, operator="aggregate", argument="aggregator")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        materialized = self._aggregations.materialize(given, AGGREGATE)
+        return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator))
+
+
+class SlidingWindowedKStream(TimeWindowedKStream):
+    """A grouped stream in sliding windows."""
+
+    _count_burns_index = False
+
+
+class SessionWindowedKStream(WindowedKStream):
+    """A grouped stream in sessions."""
+
+    @operator
+    def aggregate(
+        self,
+        initializer: Callable[[], Any],
+        aggregator: Callable[[Any, Any, Any], Any],
+        merger: Callable[[Any, Any, Any], Any],
+        store: Any = None,
+        *,
+        name: str | None = None,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        caching: bool | None = None,
+        logging: bool | dict[str, str] | None = None,
+        retention: Duration | None = None,
+    ) -> KTable:
+        """Fold the values of each session; ``merger(key, left, right)`` joins the aggregates of sessions that meet."""
+        check_function(initializer, 0, operator="aggregate", argument="initializer")
+        check_function(aggregator, 3, operator="aggregate", argument="aggregator")
+        check_function(merger, 3, operator="aggregate", argument="merger")
+        given = Materialized.of(
+            store=store,
+            key_serde=key_serde,
+            value_serde=value_serde,
+            caching=caching,
+            logging=logging,
+            retention=retention,
+        )
+        materialized = self._aggregations.materialize(given, AGGREGATE)
+        return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator, merger))
+
+
+def windowed_view(windows: Any, aggregations: Aggregations) -> WindowedKStream:
+    """The view of a grouped stream in ``windows``."""
+    if isinstance(windows, (TimeWindows, UnlimitedWindows)):
+        return TimeWindowedKStream(TimeWindowing(windows), aggregations)
+    if isinstance(windows, SlidingWindows):
+        return SlidingWindowedKStream(SlidingWindowing(windows), aggregations)
+    if isinstance(windows, SessionWindows):
+        return SessionWindowedKStream(SessionWindowing(windows), aggregations)
+    raise not_windows(windows)

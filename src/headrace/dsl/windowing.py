@@ -1,0 +1,114 @@
+"""What each kind of windows means for an aggregation: its store, its processor, the serde of its keys.
+
+Shared by the windowed views of grouped and of cogrouped streams.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import OperatorTypeError, user_line
+from headrace.plan.stores import Materializer, SessionMaterializer, SlidingWindowMaterializer, WindowMaterializer
+from headrace.processors.aggregation import Aggregation, Aggregator, Initializer, Merger
+from headrace.processors.session_aggregate import SessionAggregate
+from headrace.processors.sliding_window_aggregate import SlidingWindowAggregate
+from headrace.processors.window_aggregate import WindowAggregate
+from headrace.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
+from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+if TYPE_CHECKING:
+    from headrace.plan.materialized import Materialized
+    from headrace.serde import Serde
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The functions of an aggregation; only sessions merge."""
+
+    initializer: Initializer
+    aggregator: Aggregator
+    merger: Merger | None = None
+
+
+@dataclass(frozen=True)
+class TimeWindowing:
+    """Windows that the clock draws."""
+
+    windows: TimeWindows | UnlimitedWindows
+
+    @property
+    def close_after_ms(self) -> int:
+        """How long after its end a window takes records."""
+        return self.windows.grace_ms
+
+    def store(self, materialized: Materialized, emit: EmitStrategy) -> Materializer:
+        """The builder of the store."""
+        return WindowMaterializer(materialized, self.windows, emit)
+
+    def supplier(self, store: Materializer, emit: EmitStrategy, fold: Fold) -> Aggregation:
+        """The supplier of the processor."""
+        return WindowAggregate(store, self.windows, emit, fold.initializer, fold.aggregator)
+
+    def key_serde(self, inner: Serde[Any]) -> Serde[Any]:
+        """The serde of the table's keys."""
+        return TimeWindowedSerde(inner, self.windows.size_ms)
+
+
+@dataclass(frozen=True)
+class SlidingWindowing:
+    """Windows that slide with the records."""
+
+    windows: SlidingWindows
+
+    @property
+    def close_after_ms(self) -> int:
+        """How long after its end a window takes records."""
+        return self.windows.grace_ms
+
+    def store(self, materialized: Materialized, emit: EmitStrategy) -> Materializer:
+        """The builder of the store."""
+        return SlidingWindowMaterializer(materialized, self.windows, emit)
+
+    def supplier(self, store: Materializer, emit: EmitStrategy, fold: Fold) -> Aggregation:
+        """The supplier of the processor."""
+        return SlidingWindowAggregate(store, self.windows, emit, fold.initializer, fold.aggregator)
+
+    def key_serde(self, inner: Serde[Any]) -> Serde[Any]:
+        """The serde of the table's keys."""
+        return TimeWindowedSerde(inner, self.windows.difference_ms)
+
+
+@dataclass(frozen=True)
+class SessionWindowing:
+    """Windows that last as long as records keep coming."""
+
+    windows: SessionWindows
+
+    @property
+    def close_after_ms(self) -> int:
+        """How long after its end a session takes records."""
+        return self.windows.grace_ms + self.windows.gap_ms
+
+    def store(self, materialized: Materialized, emit: EmitStrategy) -> Materializer:
+        """The builder of the store."""
+        return SessionMaterializer(materialized, self.windows, emit)
+
+    def supplier(self, store: Materializer, emit: EmitStrategy, fold: Fold) -> Aggregation:
+        """The supplier of the processor."""
+        if fold.merger is None:
+            raise OperatorTypeError("an aggregation in sessions needs a merger", at=user_line())
+        return SessionAggregate(store, self.windows, emit, fold.initializer, fold.aggregator, fold.merger)
+
+    def key_serde(self, inner: Serde[Any]) -> Serde[Any]:
+        """The serde of the table's keys."""
+        return SessionWindowedSerde(inner)
+
+
+Windowing = TimeWindowing | SlidingWindowing | SessionWindowing
+
+
+def not_windows(windows: Any) -> OperatorTypeError:
+    """The error for something that does not say how to window."""
+    message = f"windowed_by() takes TimeWindows, UnlimitedWindows, SlidingWindows or SessionWindows, not {windows!r}"
+    return OperatorTypeError(message, hint="For example TimeWindows(timedelta(minutes=5)).", at=user_line())

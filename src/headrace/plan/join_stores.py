@@ -1,0 +1,175 @@
+"""The stores of a stream-stream join: a window store per side, and one of records that wait for a partner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StreamsError, user_line
+from headrace.plan import names
+from headrace.state import stores
+from headrace.state.join_window import join_window
+from headrace.state.outer_join import OuterJoinStore
+from headrace.state.store_builder import StoreBuilder
+from headrace.windows import EmitStrategy, JoinWindows
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.serde import Serde
+
+
+@dataclass
+class StreamJoined:
+    """The keywords of a stream-stream join that say how its sides are kept (Java: StreamJoined)."""
+
+    key_serde: Serde[Any] | None = None
+    value_serde: Serde[Any] | None = None
+    other_value_serde: Serde[Any] | None = None
+    store_name: str | None = None
+    this_store: Any = None
+    other_store: Any = None
+    store_kind: Any = None
+    """What makes the default stores of this join; None: as the topology or the configuration says."""
+    topology_store_kind: Any = None
+    logging: bool = True
+    log_config: dict[str, str] = field(default_factory=dict)
+
+
+def check_join_stores(joined: StreamJoined, windows: JoinWindows) -> None:
+    """Refuse suppliers that do not fit the join, or that share a name."""
+    given = [supplier for supplier in (joined.this_store, joined.other_store) if supplier is not None]
+    if len(given) == 2 and given[0].name == given[1].name:
+        message = f"both stores of the join are called {given[0].name!r}"
+        raise StreamsError(message, hint="Give this_store and other_store different names.", at=user_line())
+    for supplier in given:
+        _check_supplier(supplier, windows)
+
+
+def _check_supplier(supplier: Any, windows: JoinWindows) -> None:
+    if not supplier.retain_duplicates:
+        message = f"the store {supplier.name!r} cannot keep several records of one key and time"
+        raise StreamsError(message, hint="Make it with retain_duplicates=True.", at=user_line())
+    size_ms, retention_ms = windows.size_ms, windows.size_ms + windows.grace_ms
+    if (supplier.window_size_ms, supplier.retention_ms) != (size_ms, retention_ms):
+        message = f"the store {supplier.name!r} does not fit the windows of the join"
+        raise StreamsError(
+            message,
+            detail=f"size {supplier.window_size_ms} ms, retention {supplier.retention_ms} ms",
+            hint=f"The join needs size {size_ms} ms and retention {retention_ms} ms (with the grace period).",
+            at=user_line(),
+        )
+
+
+def window_store(
+    base_name: str, windows: JoinWindows, joined: StreamJoined, supplier: Any, value_serde: Serde[Any] | None
+) -> Any:
+    """The builder of one side's window store: of the given supplier, else of the default kind."""
+    if supplier is not None:
+        return join_window(supplier, joined.key_serde, value_serde)
+    return JoinWindowStore(f"{base_name}-store", windows, joined, value_serde)
+
+
+class JoinWindowStore(StoreBuilder):
+    """Builds a window store of the default kind: plain values, several per key and time, never cached."""
+
+    is_window_store = True
+
+    def __init__(self, name: str, windows: JoinWindows, joined: StreamJoined, value_serde: Serde[Any] | None) -> None:
+        super().__init__(name)
+        self.size_ms = windows.size_ms
+        self.retention_ms: int = windows.size_ms + windows.grace_ms
+        self._joined = joined
+        self._value_serde = value_serde
+        self._kind: Any = None
+        self._format = "PLAIN"
+        if joined.logging:
+            # Duplicates have keys of their own, so there is nothing to compact.
+            self.with_logging_enabled({**joined.log_config, "cleanup.policy": "delete"})
+        else:
+            self.with_logging_disabled()
+
+    def configure(self, config: StreamsConfig) -> None:
+        """Settle which kind of store to build."""
+        self._kind = _configured_kind(self._joined, config)
+        self._format = "HEADERS" if str(config["dsl.store.format"]).upper() == "HEADERS" else "PLAIN"
+
+    def with_caching_enabled(self) -> JoinWindowStore:
+        """Without effect: a cache would merge duplicates."""
+        return self
+
+    def build(self) -> Any:
+        """A new store."""
+        supplier = self._kind.window_store(
+            self.name,
+            self.retention_ms,
+            self.size_ms,
+            True,
+            EmitStrategy.ON_WINDOW_UPDATE,
+            False,
+            False,
+            self._format,
+        )
+        with_headers = self._format == "HEADERS"
+        builder = join_window(supplier, self._joined.key_serde, self._value_serde, with_headers=with_headers)
+        if self.logging_enabled:
+            return builder.with_logging_enabled(self.log_config).build()
+        return builder.with_logging_disabled().build()
+
+
+class WaitingStore(StoreBuilder):
+    """Builds the store of records that wait for a partner, of the kind of the join's window stores."""
+
+    def __init__(self, generated_name: str, joined: StreamJoined, *, full_outer: bool) -> None:
+        super().__init__(_waiting_store_name(generated_name, joined, full_outer=full_outer))
+        self._joined = joined
+        self._in_memory = False
+        if joined.logging:
+            self.with_logging_enabled(joined.log_config)
+        else:
+            self.with_logging_disabled()
+
+    def configure(self, config: StreamsConfig) -> None:
+        """Settle whether to keep the records in memory: as said for the join, else as its first store does."""
+        example = None if self._joined.store_kind is not None else self._joined.this_store
+        if example is None:
+            example = _configured_kind(self._joined, config).key_value_store(self.name, "PLAIN")
+        self._in_memory = not example.get().persistent
+
+    def with_caching_enabled(self) -> WaitingStore:
+        """Without effect: waiting records are not cached."""
+        return self
+
+    def build(self) -> OuterJoinStore:
+        """A new store."""
+        joined = self._joined
+        return OuterJoinStore(
+            self.name,
+            joined.key_serde,
+            joined.value_serde,
+            joined.other_value_serde,
+            in_memory=self._in_memory,
+            logging=self.logging_enabled,
+        )
+
+
+def _configured_kind(joined: StreamJoined, config: StreamsConfig) -> Any:
+    for given in (joined.store_kind, joined.topology_store_kind):
+        if given is not None:
+            return stores.dsl_store(given)
+    return stores.dsl_store(config["dsl.store.suppliers.class"])
+
+
+def _waiting_store_name(generated_name: str, joined: StreamJoined, *, full_outer: bool) -> str:
+    suffix = "-outer-shared-join-store" if full_outer else "-left-shared-join-store"
+    if joined.this_store is not None:
+        return f"{joined.this_store.name}{suffix}"
+    if joined.store_name is not None:
+        return f"{joined.store_name}{suffix}"
+    prefix = names.OUTER_THIS if full_outer else names.JOIN_THIS
+    return f"{names.OUTER_SHARED}{generated_name.removeprefix(prefix)}-store"
+
+
+def log_settings(logging: bool | Mapping[str, str] | None) -> tuple[bool, dict[str, str]]:
+    """The keyword ``logging``, taken apart: whether to log, and the topic's settings."""
+    return logging is not False, dict(logging) if isinstance(logging, Mapping) else {}

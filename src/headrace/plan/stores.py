@@ -1,0 +1,214 @@
+"""The stores of the DSL: builders that learn from the configuration which kind of store to build.
+
+An operator makes one when it materialises its table. What kind of store it becomes is settled in ``configure``,
+once the settings are known; a supplier given by the user wins over them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import ArgumentError, InternalError, user_line
+from headrace.state import stores
+from headrace.windows import EmitStrategy
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.plan.materialized import Materialized
+    from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+
+
+class Materializer:
+    """A store builder made from the ``store=`` keywords of an operator."""
+
+    is_window_store = False
+    retention_ms: int | None = None
+    default_format = "TIMESTAMPED"
+
+    def __init__(self, materialized: Materialized) -> None:
+        self.materialized = materialized
+        self._kind: Any = None
+        self._format = self.default_format
+
+    @property
+    def name(self) -> str:
+        """The store's name."""
+        if self.materialized.store_name is None:
+            raise InternalError("a store was asked for its name before it had one")
+        return self.materialized.store_name
+
+    @property
+    def logging_enabled(self) -> bool:
+        """Whether the store has a changelog."""
+        return self.materialized.logging
+
+    @property
+    def log_config(self) -> dict[str, str]:
+        """Topic settings of the changelog."""
+        return self.materialized.log_config
+
+    @property
+    def caching_enabled(self) -> bool:
+        """Whether the store has a cache in front."""
+        return self.materialized.caching
+
+    @property
+    def is_versioned_store(self) -> bool:
+        """Whether the store keeps versions of its rows."""
+        return self.materialized.is_versioned
+
+    @property
+    def history_ms(self) -> int | None:
+        """How long a versioned store keeps old versions; None for other stores."""
+        return self.materialized.supplier.history_ms if self.is_versioned_store else None
+
+    def configure(self, config: StreamsConfig) -> None:
+        """Settle which kind of store to build where the user gave no supplier."""
+        given = self.materialized.dsl_store
+        self._kind = stores.dsl_store(config["dsl.store.suppliers.class"] if given is None else given)
+        with_headers = str(config["dsl.store.format"]).upper() == "HEADERS"
+        self._format = "HEADERS" if with_headers else self.default_format
+
+    def with_caching_enabled(self) -> Materializer:
+        """Put a cache in front."""
+        self.materialized.caching = True
+        return self
+
+    def with_caching_disabled(self) -> Materializer:
+        """Write through."""
+        self.materialized.caching = False
+        return self
+
+    def with_logging_enabled(self, config: dict[str, str] | None = None) -> Materializer:
+        """Keep a changelog, created with these topic settings."""
+        self.materialized.logging = True
+        self.materialized.log_config = dict(config or {})
+        return self
+
+    def with_logging_disabled(self) -> Materializer:
+        """Keep no changelog."""
+        self.materialized.logging = False
+        self.materialized.log_config = {}
+        return self
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Whether ``other`` describes the very same store, so that two operators may both bring it along."""
+        return isinstance(other, Materializer) and other.materialized is self.materialized
+
+    def build(self) -> Any:
+        """A new store."""
+        supplier = self.materialized.supplier
+        builder = self._builder_of(self._default_supplier(self._kind) if supplier is None else supplier)
+        if self.logging_enabled:
+            builder.with_logging_enabled(self.log_config)
+        else:
+            builder.with_logging_disabled()
+        if self.caching_enabled and self._may_cache:
+            builder.with_caching_enabled()
+        else:
+            builder.with_caching_disabled()
+        return builder.build()
+
+    @property
+    def _may_cache(self) -> bool:
+        return True
+
+    def _default_supplier(self, kind: Any) -> Any:
+        raise NotImplementedError
+
+    def _builder_of(self, supplier: Any) -> Any:
+        raise NotImplementedError
+
+    def _check_retention(self, needed_ms: int, needed: str) -> None:
+        if self.retention_ms is not None and needed_ms > self.retention_ms:
+            message = f"the retention of store {self.name!r} is too short: it must be at least {needed}"
+            raise ArgumentError(
+                message,
+                detail=f"retention {self.retention_ms} ms, needed {needed_ms} ms",
+                hint="Give a longer retention=, or none.",
+                at=user_line(),
+            )
+
+
+class KeyValueMaterializer(Materializer):
+    """One row per key, with its timestamp; versioned where the supplier is."""
+
+    @property
+    def _may_cache(self) -> bool:
+        # A cache would swallow the versions between two flushes.
+        return not self.is_versioned_store
+
+    def _default_supplier(self, kind: Any) -> Any:
+        return kind.key_value_store(self.name, self._format)
+
+    def _builder_of(self, supplier: Any) -> Any:
+        build = stores.versioned_key_value if self.is_versioned_store else stores.timestamped_key_value
+        return build(supplier, self.materialized.key_serde, self.materialized.value_serde)
+
+
+class WindowMaterializer(Materializer):
+    """One row per key and window of ``TimeWindows`` or ``UnlimitedWindows``."""
+
+    is_window_store = True
+    is_sliding = False
+
+    def __init__(
+        self, materialized: Materialized, windows: TimeWindows | UnlimitedWindows, emit_strategy: EmitStrategy
+    ) -> None:
+        self._start(materialized, emit_strategy, size_ms=windows.size_ms, needed_ms=windows.size_ms + windows.grace_ms)
+        self._check_retention(self.needed_ms, "the window size plus the grace period")
+
+    def _start(self, materialized: Materialized, emit_strategy: EmitStrategy, *, size_ms: int, needed_ms: int) -> None:
+        super().__init__(materialized)
+        self.emit_strategy = emit_strategy
+        self.size_ms = size_ms
+        self.needed_ms = needed_ms
+        self.retention_ms = needed_ms if materialized.retention_ms is None else materialized.retention_ms
+
+    def _default_supplier(self, kind: Any) -> Any:
+        return kind.window_store(
+            self.name, self.retention_ms, self.size_ms, False, self.emit_strategy, self.is_sliding, True, self._format
+        )
+
+    def _builder_of(self, supplier: Any) -> Any:
+        return stores.timestamped_window(supplier, self.materialized.key_serde, self.materialized.value_serde)
+
+
+class SlidingWindowMaterializer(WindowMaterializer):
+    """One row per key and window of ``SlidingWindows``."""
+
+    is_sliding = True
+
+    def __init__(self, materialized: Materialized, windows: SlidingWindows, emit_strategy: EmitStrategy) -> None:
+        # A record may need the windows that start up to twice the difference before it.
+        needed_ms = 2 * windows.difference_ms + windows.grace_ms
+        self._start(materialized, emit_strategy, size_ms=windows.difference_ms, needed_ms=needed_ms)
+        self._check_retention(needed_ms, "twice the time difference plus the grace period")
+
+    @property
+    def _may_cache(self) -> bool:
+        return self.emit_strategy is not EmitStrategy.ON_WINDOW_CLOSE
+
+
+class SessionMaterializer(Materializer):
+    """One row per key and session."""
+
+    is_window_store = True
+    default_format = "PLAIN"
+
+    def __init__(self, materialized: Materialized, windows: SessionWindows, emit_strategy: EmitStrategy) -> None:
+        super().__init__(materialized)
+        self.emit_strategy = emit_strategy
+        needed_ms = windows.gap_ms + windows.grace_ms
+        self.retention_ms = needed_ms if materialized.retention_ms is None else materialized.retention_ms
+        self._check_retention(needed_ms, "the inactivity gap plus the grace period")
+
+    @property
+    def _may_cache(self) -> bool:
+        return self.emit_strategy is not EmitStrategy.ON_WINDOW_CLOSE
+
+    def _default_supplier(self, kind: Any) -> Any:
+        return kind.session_store(self.name, self.retention_ms, self.emit_strategy, self._format)
+
+    def _builder_of(self, supplier: Any) -> Any:
+        return stores.session(supplier, self.materialized.key_serde, self.materialized.value_serde)

@@ -1,0 +1,88 @@
+"""Folds the values of each key into one aggregate (Java: KStreamAggregate)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.processors.aggregation import Aggregation, Aggregator, Initializer
+from headrace.processors.api import NodeContext, Processor
+from headrace.processors.materialized import ChangeForwarder, TableStore
+from headrace.records import Change, Record, ValueAndTimestamp
+from headrace.state.contracts import IS_LATEST, NOT_PUT
+
+
+class TableUpdater(Processor):
+    """Keeps one row per key in a timestamped or versioned store, and forwards what changed."""
+
+    _forward: Callable[[Record[Any, Any]], None] | None
+    _put_version: Callable[[Any, Any, int], int] | None
+
+    def __init__(self, supplier: Aggregation) -> None:
+        self._store_name = supplier.store_name
+        self._send_old = supplier.send_old_values
+
+    def init(self, context: NodeContext) -> None:
+        """Look the store up; where it is cached, the cache forwards."""
+        self.context = context
+        table = TableStore(context, self._store_name)
+        forwarder = ChangeForwarder(context, table.store, send_old_values=self._send_old)
+        self._drop = context.drop
+        self._forward = None if forwarder.caching else context.forward
+        self._get = table.get
+        self._put = table.store.put
+        self._put_version = table.put if table.is_versioned else None
+
+    def _update(self, record: Record[Any, Any], old: Any, new: Any, timestamp: int) -> None:
+        is_latest = True
+        if self._put_version is None:
+            self._put(record.key, None if new is None else ValueAndTimestamp(new, timestamp))
+        else:
+            put = self._put_version(record.key, new, timestamp)
+            if put == NOT_PUT:
+                return
+            is_latest = put == IS_LATEST
+        if self._forward is not None:
+            change = Change(new, old if self._send_old else None, is_latest)
+            self._forward(Record(record.key, change, timestamp, record.headers))
+
+
+@dataclass
+class Aggregate(Aggregation):
+    """``aggregate`` and ``count`` of a grouped stream."""
+
+    initializer: Initializer
+    aggregator: Aggregator
+
+    def __call__(self) -> AggregateProcessor:
+        """A new processor."""
+        return AggregateProcessor(self)
+
+
+class AggregateProcessor(TableUpdater):
+    """Folds each record into the aggregate of its key; its time is the latest of the records folded in.
+
+    A record without key or value is dropped. An aggregate that becomes None deletes the row.
+    """
+
+    def __init__(self, supplier: Aggregate) -> None:
+        super().__init__(supplier)
+        self._initializer = supplier.initializer
+        self._aggregator = supplier.aggregator
+
+    def process(self, record: Record[Any, Any]) -> None:
+        """Fold one record in."""
+        key, value = record.key, record.value
+        if key is None or value is None:
+            self._drop("null key or value")
+            return
+        timestamp = record.timestamp
+        held = self._get(key)
+        # As in Kafka, the first change of a key carries the initial value as its old value.
+        old = None if held is None else held.value
+        if held is None or old is None:
+            old = self._initializer()
+        elif held.timestamp > timestamp:
+            timestamp = held.timestamp
+        self._update(record, old, self._aggregator(key, value, old), timestamp)

@@ -1,0 +1,138 @@
+"""What the suppliers of all stream aggregations share: the store they bring along and old values on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.errors import UnsupportedError
+from headrace.processors.api import NodeContext
+from headrace.processors.materialized import StoreValueGetterSupplier, ValueGetterSupplier
+from headrace.records import ValueAndTimestamp
+
+Initializer = Callable[[], Any]
+Aggregator = Callable[[Any, Any, Any], Any]
+"""``(key, value, aggregate)``"""
+Merger = Callable[[Any, Any, Any], Any]
+"""``(key, left, right)``"""
+Reducer = Callable[[Any, Any], Any]
+"""``(aggregate, value)``"""
+
+
+@dataclass
+class Aggregation:
+    """The supplier of an aggregation's processor. Its table always has a store, so it can always send old values."""
+
+    store: Any
+    """The store's builder."""
+    send_old_values: bool = field(default=False, init=False)
+
+    @property
+    def store_name(self) -> str:
+        """The name of the store."""
+        return str(self.store.name)
+
+    @property
+    def stores(self) -> tuple[Any, ...]:
+        """The one store this brings along."""
+        return (self.store,)
+
+    def enable_sending_old_values(self, force_materialization: bool) -> bool:
+        """Make changes carry old values."""
+        self.send_old_values = True
+        return True
+
+    def view(self) -> ValueGetterSupplier:
+        """How others look the table up."""
+        return StoreValueGetterSupplier(self.store_name)
+
+
+class WindowedAggregation(Aggregation):
+    """An aggregation whose table has windowed keys."""
+
+    def view(self) -> ValueGetterSupplier:
+        """How others look the table up: by key and window."""
+        return WindowValueGetterSupplier(self.store_name)
+
+
+@dataclass(slots=True)
+class WindowValueGetter:
+    """Reads the rows of a table that was aggregated in windows."""
+
+    store_name: str
+    _store: Any = None
+    is_versioned: bool = False
+
+    def init(self, context: NodeContext) -> None:
+        """Look the store up."""
+        self._store = context.store(self.store_name)
+
+    def get(self, key: Any) -> ValueAndTimestamp | None:
+        """The row of a windowed key."""
+        return self._store.fetch(key.key, key.window.start)  # type: ignore[no-any-return]
+
+    def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
+        """Refused: windows keep no versions."""
+        message = f"store {self.store_name!r} keeps no versions of its rows"
+        raise UnsupportedError(message)
+
+    def close(self) -> None:
+        """The store belongs to the task; nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowValueGetterSupplier:
+    """The value getters of a table that was aggregated in windows."""
+
+    store_name: str
+
+    @property
+    def store_names(self) -> tuple[str, ...]:
+        """The one store."""
+        return (self.store_name,)
+
+    def get(self) -> WindowValueGetter:
+        """A new getter."""
+        return WindowValueGetter(self.store_name)
+
+
+def count_initializer() -> int:
+    """Every count starts at 0."""
+    return 0
+
+
+def count_aggregator(key: Any, value: Any, aggregate: int) -> int:
+    """One more."""
+    return aggregate + 1
+
+
+def count_merger(key: Any, left: int, right: int) -> int:
+    """Both counts together."""
+    return left + right
+
+
+def no_initial_value() -> None:
+    """A reduction starts with its first value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReducingAggregator:
+    """A reducer in the place of an aggregator."""
+
+    reducer: Reducer
+
+    def __call__(self, key: Any, value: Any, aggregate: Any) -> Any:
+        """The first value stays as it is; the others are reduced into it."""
+        return value if aggregate is None else self.reducer(aggregate, value)
+
+
+@dataclass(frozen=True, slots=True)
+class ReducingMerger:
+    """A reducer in the place of a session merger."""
+
+    reducer: Reducer
+
+    def __call__(self, key: Any, left: Any, right: Any) -> Any:
+        """Reduce the later session into the earlier one."""
+        return right if left is None else self.reducer(left, right)

@@ -1,0 +1,70 @@
+"""Runs a user's processor that may not change keys: ``KStream.process_values``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import StreamsError
+from headrace.processors.api import NodeContext, Processor, ProcessorSupplier, provided_stores
+from headrace.records import FixedKeyRecord, Record
+
+
+class FixedKeyContext:
+    """The context of such a processor: all of the node's, but ``forward`` takes only records with the key it gave."""
+
+    def __init__(self, context: NodeContext) -> None:
+        self._context = context
+        self._forward = context.forward
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
+        """Forward a record that was made from the one being processed."""
+        if type(record) is not FixedKeyRecord:
+            raise StreamsError(
+                "a processor of process_values() can only forward the record it was given, changed by with_value() "
+                "and the like",
+                detail=f"got {record!r}",
+                hint="Use process() where new records are made.",
+            )
+        # Whoever comes next may change the key again.
+        plain: Record[Any, Any] = Record(record.key, record.value, record.timestamp, record.headers)
+        self._forward(plain) if child is None else self._forward(plain, child)
+
+
+class FixedKeyNode(Processor):
+    """Hands records to the user's processor as fixed-key records."""
+
+    def __init__(self, inner: Processor) -> None:
+        self.inner = inner
+        self._process = inner.process
+
+    def init(self, context: NodeContext) -> None:
+        """Start the user's processor."""
+        self.inner.init(FixedKeyContext(context))
+
+    def process(self, record: Record[Any, Any]) -> None:
+        """Pass the record on with its key fixed."""
+        self._process(FixedKeyRecord(record.key, record.value, record.timestamp, record.headers))
+
+    def close(self) -> None:
+        """Close the user's processor."""
+        self.inner.close()
+
+
+@dataclass(frozen=True)
+class FixedKeySupplier:
+    """Supplies the user's processors, wrapped; brings along the stores of the user's supplier."""
+
+    supplier: ProcessorSupplier
+
+    def __call__(self) -> FixedKeyNode:
+        """A new processor of the user's."""
+        return FixedKeyNode(self.supplier())
+
+    @property
+    def stores(self) -> tuple[Any, ...]:
+        """The store builders the user's supplier brings along."""
+        return provided_stores(self.supplier)

@@ -1,0 +1,39 @@
+"""Turns a record into any number of records under its key: ``KStream.flat_map_values``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import OperatorTypeError
+from headrace.processors.stateless import Fusible, Stateless
+from headrace.records import Record
+
+
+@dataclass
+class FlatMapValues(Stateless):
+    """Forward a record for each value that the mapper returns.
+
+    The mapper is called with the value, or with key and value where ``with_key`` is set.
+    """
+
+    mapper: Callable[..., Iterable[Any]]
+    with_key: bool = False
+
+    def process(self, record: Record[Any, Any]) -> None:
+        """Replace the record by one per value."""
+        key = record.key
+        values = self.mapper(key, record.value) if self.with_key else self.mapper(record.value)
+        if values is None:
+            raise OperatorTypeError(
+                "flat_map_values(): the function must return values, not None",
+                hint="Return [] where nothing is to follow.",
+            )
+        for value in values:
+            self._forward(Record(key, value, record.timestamp, record.headers))
+
+    @property
+    def fusible(self) -> Fusible:
+        """A change of value to many."""
+        return Fusible("flat_map_values", self.mapper, self.with_key)

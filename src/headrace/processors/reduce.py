@@ -1,0 +1,45 @@
+"""Combines the values of each key into one of the same type (Java: KStreamReduce)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.processors.aggregate import TableUpdater
+from headrace.processors.aggregation import Aggregation, Reducer
+from headrace.records import Record
+
+
+@dataclass
+class Reduce(Aggregation):
+    """``reduce`` of a grouped stream."""
+
+    reducer: Reducer
+
+    def __call__(self) -> ReduceProcessor:
+        """A new processor."""
+        return ReduceProcessor(self)
+
+
+class ReduceProcessor(TableUpdater):
+    """Reduces each record into the row of its key; the first value is the first row.
+
+    A record without key or value is dropped. A result of None deletes the row.
+    """
+
+    def __init__(self, supplier: Reduce) -> None:
+        super().__init__(supplier)
+        self._reducer = supplier.reducer
+
+    def process(self, record: Record[Any, Any]) -> None:
+        """Reduce one record in."""
+        key, value = record.key, record.value
+        if key is None or value is None:
+            self._drop("null key or value")
+            return
+        held = self._get(key)
+        if held is None or held.value is None:
+            self._update(record, None, value, record.timestamp)
+            return
+        old, timestamp = held.value, held.timestamp
+        self._update(record, old, self._reducer(old, value), max(timestamp, record.timestamp))

@@ -1,0 +1,118 @@
+"""The first step of a table: records become rows, kept in a store where someone needs them there."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from headrace.processors.api import NodeContext, Processor
+from headrace.processors.materialized import ChangeForwarder, StoreValueGetterSupplier, TableStore
+from headrace.records import Change, Record
+from headrace.state.contracts import IS_LATEST, NOT_PUT
+
+logger = logging.getLogger(__name__)
+
+
+class TableSource:
+    """Supplies the processor that reads a stream of records as the changes of a table (Java: KTableSource).
+
+    The table is kept in a store when its store was named, when something downstream looks rows up, or
+    when something downstream needs old values. ``store`` is the builder of that store, ``queryable_name`` its
+    name if it was named.
+    """
+
+    def __init__(self, store: Any, queryable_name: str | None) -> None:
+        self.store = store
+        self.store_name: str = store.name
+        self.queryable_name = queryable_name
+        self.send_old_values = False
+
+    def __call__(self) -> Processor:
+        """A new processor."""
+        if self.queryable_name is None:
+            return PassingTableSource()
+        return StoringTableSource(self.queryable_name, send_old_values=self.send_old_values)
+
+    @property
+    def stores(self) -> tuple[Any, ...]:
+        """The table's store, if it has one."""
+        return (self.store,) if self.materialized else ()
+
+    @property
+    def materialized(self) -> bool:
+        """Whether the table is kept in a store."""
+        return self.queryable_name is not None
+
+    def materialize(self) -> None:
+        """Keep the table in its store from now on."""
+        self.queryable_name = self.store_name
+
+    def view(self) -> StoreValueGetterSupplier:
+        """How others look the table up. A table that is looked up has to be kept in a store."""
+        self.materialize()
+        return StoreValueGetterSupplier(self.store_name)
+
+    def enable_sending_old_values(self, force_materialization: bool) -> bool:
+        """Let changes carry old values; False where that would need a store and none is forced."""
+        if not force_materialization and not self.materialized:
+            return False
+        self.materialize()
+        self.send_old_values = True
+        return True
+
+
+class PassingTableSource(Processor):
+    """A table that nobody keeps: every record is a change without an old value."""
+
+    def init(self, context: NodeContext) -> None:
+        """Bind what every record needs."""
+        self._forward = context.forward
+        self._drop = context.drop
+
+    def process(self, record: Record[Any, Any]) -> None:
+        """Turn the record into a change."""
+        if record.key is None:
+            self._drop("null key")
+        else:
+            self._forward(record.with_value(Change(record.value, None)))
+
+
+class StoringTableSource(Processor):
+    """A table kept in a store: each record replaces the row of its key, also when it is older than the row.
+
+    A versioned store may refuse a row that lies before its history; such a row is not sent on.
+    """
+
+    def __init__(self, store_name: str, *, send_old_values: bool) -> None:
+        self._store_name = store_name
+        self._send_old_values = send_old_values
+
+    def init(self, context: NodeContext) -> None:
+        """Look up the store and bind what every record needs."""
+        store = TableStore(context, self._store_name)
+        self._get, self._put = store.get, store.put
+        self._forward = ChangeForwarder(context, store.store, send_old_values=self._send_old_values)
+        self._cached = self._forward.caching
+        self._drop = context.drop
+
+    def process(self, record: Record[Any, Any]) -> None:
+        """Replace the row."""
+        key = record.key
+        if key is None:
+            self._drop("null key")
+            return
+        held = self._get(key)
+        if held is not None and record.timestamp < held.timestamp:
+            self._warn_out_of_order(held.timestamp, record.timestamp)
+        valid_to = self._put(key, record.value, record.timestamp)
+        if valid_to != NOT_PUT and not self._cached:
+            old = None if held is None else held.value
+            self._forward(record.with_value(Change(record.value, old, valid_to == IS_LATEST)))
+
+    def _warn_out_of_order(self, held_ms: int, given_ms: int) -> None:
+        logger.warning(
+            "out-of-order update of table %s: a row of %d ms gives way to one of %d ms",
+            self._store_name,
+            held_ms,
+            given_ms,
+        )

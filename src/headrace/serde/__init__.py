@@ -1,0 +1,192 @@
+"""Values to bytes and back, byte for byte as Kafka's own serdes.
+
+Users know this package as ``serdes``: ``from headrace import serdes``, then ``serdes.string()``, ``serdes.json()``.
+Anything with ``serialize(topic, value)`` and ``deserialize(topic, data)`` is a serde.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from headrace.durations import Duration, to_ms
+from headrace.errors import ArgumentError, ConfigError
+from headrace.serde.contract import Serde
+from headrace.serde.json_values import FunctionSerde, JsonSerde
+from headrace.serde.lists import ListSerde
+from headrace.serde.primitives import (
+    BooleanSerde,
+    BytesSerde,
+    DoubleSerde,
+    FloatSerde,
+    IntegerSerde,
+    StringSerde,
+    UuidSerde,
+    VoidSerde,
+)
+from headrace.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
+
+if TYPE_CHECKING:
+    from headrace.serde.registry import SchemaRegistry
+
+__all__ = [
+    "Serde",
+    "avro",
+    "boolean",
+    "bytes",
+    "double",
+    "float",
+    "integer",
+    "json",
+    "list",
+    "long",
+    "of",
+    "protobuf",
+    "session_windowed",
+    "short",
+    "string",
+    "uuid",
+    "void",
+    "windowed",
+]
+
+_STRING = StringSerde()
+_LONG = IntegerSerde("long()", 8)
+_INTEGER = IntegerSerde("integer()", 4)
+_SHORT = IntegerSerde("short()", 2)
+_DOUBLE = DoubleSerde()
+_FLOAT = FloatSerde()
+_BYTES = BytesSerde()
+_BOOLEAN = BooleanSerde()
+_UUID = UuidSerde()
+_VOID = VoidSerde()
+_JSON = JsonSerde()
+
+
+def string() -> Serde[str]:
+    r"""Text, as UTF-8.
+
+    >>> string().serialize("topic", "grün")
+    b'gr\xc3\xbcn'
+    """
+    return _STRING
+
+
+def long() -> Serde[int]:
+    r"""Whole numbers in 8 bytes.
+
+    >>> long().serialize("topic", 1)
+    b'\x00\x00\x00\x00\x00\x00\x00\x01'
+    """
+    return _LONG
+
+
+def integer() -> Serde[int]:
+    """Whole numbers in 4 bytes."""
+    return _INTEGER
+
+
+def short() -> Serde[int]:
+    """Whole numbers in 2 bytes."""
+    return _SHORT
+
+
+def double() -> Serde[builtins.float]:
+    """Floating-point numbers in 8 bytes."""
+    return _DOUBLE
+
+
+def float() -> Serde[builtins.float]:
+    """Floating-point numbers in 4 bytes: a value is rounded to single precision."""
+    return _FLOAT
+
+
+def bytes() -> Serde[builtins.bytes]:
+    """Bytes as they are."""
+    return _BYTES
+
+
+def boolean() -> Serde[bool]:
+    """True and False in one byte."""
+    return _BOOLEAN
+
+
+def uuid() -> Serde[UUID]:
+    """``uuid.UUID`` as text of 36 characters."""
+    return _UUID
+
+
+def void() -> Serde[None]:
+    """For keys or values that are always None; anything else is an error."""
+    return _VOID
+
+
+def json() -> Serde[Any]:
+    """Dicts, lists, text, numbers and booleans as JSON.
+
+    >>> json().serialize("topic", {"ms": 12})
+    b'{"ms":12}'
+    """
+    return _JSON
+
+
+def list(inner: Serde[Any] | None = None) -> Serde[Any]:
+    """Lists of what ``inner`` writes; None takes the inner serde from ``default.list.value.serde.inner``."""
+    return ListSerde(inner)
+
+
+def windowed(inner: Serde[Any] | None, size: Duration) -> TimeWindowedSerde:
+    """Keys of windows of ``size``, which the bytes do not hold; with ``inner`` None the default serde is inside."""
+    size_ms = to_ms(size, "size")
+    if size_ms <= 0:
+        message = f"window size must be larger than zero ({size_ms} ms)"
+        raise ArgumentError(message)
+    return TimeWindowedSerde(inner, size_ms)
+
+
+def session_windowed(inner: Serde[Any] | None = None) -> SessionWindowedSerde:
+    """Keys of session windows; with ``inner`` None the default serde is inside."""
+    return SessionWindowedSerde(inner)
+
+
+def of(dumps: Callable[[Any], builtins.bytes], loads: Callable[[builtins.bytes], Any]) -> Serde[Any]:
+    """A serde of two functions: ``dumps`` gives the bytes of a value, ``loads`` the value of bytes.
+
+    None never reaches them. What they raise becomes a SerializationError.
+
+    >>> hexadecimal = of(lambda number: b"%x" % number, lambda data: int(data, 16))
+    >>> hexadecimal.deserialize("topic", hexadecimal.serialize("topic", 255))
+    255
+    """
+    return FunctionSerde(dumps, loads)
+
+
+def avro(schema: Any, registry: SchemaRegistry | str | None = None, **options: Any) -> Serde[Any]:
+    """Avro records as dicts, with the extra ``headrace[avro]``; see ``headrace.serde.avro_values.AvroSerde``.
+
+    ``schema`` is Avro's JSON, as text or as dict. Without a registry the bytes are Avro alone; with one (an
+    object or its URL) they begin with Confluent's five bytes, and are read with the schema they were written with.
+    """
+    return _extra("avro_values", "avro").avro_serde(schema, registry, **options)  # type: ignore[no-any-return]
+
+
+def protobuf(type: Any, registry: SchemaRegistry | str | None = None, **options: Any) -> Serde[Any]:
+    """Messages of a generated class, with the extra ``headrace[protobuf]``; see ``headrace.serde.protobuf_values``.
+
+    Without a registry the bytes are the message alone; with one (an object or its URL) Confluent's prefix comes first.
+    """
+    return _extra("protobuf_values", "protobuf").protobuf_serde(type, registry, **options)  # type: ignore[no-any-return]
+
+
+def _extra(module: str, extra: str) -> Any:
+    """A module that needs an optional dependency, loaded when it is first asked for."""
+    try:
+        return importlib.import_module(f"headrace.serde.{module}")
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.startswith("headrace"):
+            raise
+        message = f"serdes.{extra}() needs a package that is not installed: {error.name}"
+        raise ConfigError(message, hint=f"Install it with: pip install 'headrace[{extra}]'.") from error

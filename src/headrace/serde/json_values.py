@@ -1,0 +1,76 @@
+"""The serde of JSON, and the serde made of two functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from headrace.errors import SerializationError
+from headrace.serde.contract import shorten, wrong_type
+
+
+@dataclass(frozen=True, slots=True)
+class JsonSerde:
+    """Dicts, lists, strings, numbers, booleans as compact JSON in UTF-8.
+
+    Dataclasses, dates and UUIDs can be written; they come back as dicts and strings. NaN and the infinities,
+    which JSON does not have, are written as null.
+    """
+
+    def serialize(self, topic: str, value: Any) -> bytes | None:
+        """The JSON of ``value``."""
+        if value is None:
+            return None
+        try:
+            return orjson.dumps(value)
+        except TypeError as error:
+            message = f"json() cannot write a {type(value).__name__}: {error}"
+            hint = "JSON has dicts with text keys, lists, text, 64-bit numbers and booleans; see also serdes.of()."
+            raise SerializationError(message, detail=f"value {shorten(value)}", hint=hint) from error
+
+    def deserialize(self, topic: str, data: bytes | None) -> Any:
+        """What ``data`` says."""
+        if data is None:
+            return None
+        try:
+            return orjson.loads(data)
+        except orjson.JSONDecodeError as error:
+            message = f"json() cannot read the bytes: {error}"
+            hint = "Was the topic written with another serde?"
+            raise SerializationError(message, detail=f"bytes {shorten(bytes(data))}", hint=hint) from error
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSerde:
+    """A serde made of two functions, which see neither None nor the topic."""
+
+    dumps: Callable[[Any], bytes]
+    loads: Callable[[bytes], Any]
+
+    def serialize(self, topic: str, value: Any) -> bytes | None:
+        """``dumps(value)``; what it raises becomes the cause of a SerializationError."""
+        if value is None:
+            return None
+        data = _call(self.dumps, value, "dumps", f"value {shorten(value)}")
+        if not isinstance(data, bytes | bytearray):
+            name = getattr(self.dumps, "__qualname__", repr(self.dumps))
+            hint = f"Encode text in {name}: text.encode()."
+            raise wrong_type("of()", "bytes from dumps", data, hint=hint)
+        return bytes(data)
+
+    def deserialize(self, topic: str, data: bytes | None) -> Any:
+        """``loads(data)``; what it raises becomes the cause of a SerializationError."""
+        return None if data is None else _call(self.loads, data, "loads", f"bytes {shorten(data)}")
+
+
+def _call(function: Callable[[Any], Any], argument: Any, role: str, detail: str) -> Any:
+    try:
+        return function(argument)
+    except SerializationError:
+        raise
+    except Exception as error:
+        message = f"the serde's {role} raised {type(error).__name__}: {error}"
+        raise SerializationError(message, detail=detail) from error

@@ -1,0 +1,232 @@
+"""Serdes of single values, byte for byte those of Kafka's clients."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+from uuid import UUID
+
+from headrace.errors import SerializationError
+from headrace.serde.contract import shorten, wrong_length, wrong_type
+
+_CANONICAL_NAN = b"\x7f\xf8\x00\x00\x00\x00\x00\x00"
+_JAVA_UUID = re.compile(r"([0-9a-fA-F]{1,16})-" * 4 + r"([0-9a-fA-F]{1,16})", re.ASCII)
+_UUID_TEXT_SIZE = 36
+
+
+@dataclass(frozen=True, slots=True)
+class StringSerde:
+    """Text as UTF-8. As in Kafka, bytes that are no UTF-8 are read as U+FFFD and never an error."""
+
+    def serialize(self, topic: str, value: str | None) -> bytes | None:
+        """UTF-8 of ``value``."""
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return value.encode("utf-8", "replace")
+        raise wrong_type("string()", "str", value)
+
+    def deserialize(self, topic: str, data: bytes | None) -> str | None:
+        """The text of ``data``."""
+        return None if data is None else str(data, "utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerSerde:
+    """Whole numbers of a fixed number of bytes: big-endian two's complement."""
+
+    name: str
+    fixed_size: int
+
+    def serialize(self, topic: str, value: int | None) -> bytes | None:
+        """``value`` in ``fixed_size`` bytes; a number that does not fit is an error."""
+        if value is None:
+            return None
+        if type(value) is int:
+            try:
+                return value.to_bytes(self.fixed_size, "big", signed=True)
+            except OverflowError:
+                raise self._out_of_range(value) from None
+        return self._serialize_index(topic, value)
+
+    def deserialize(self, topic: str, data: bytes | None) -> int | None:
+        """The number in ``data``."""
+        if data is None:
+            return None
+        if len(data) != self.fixed_size:
+            raise wrong_length(self.name, self.fixed_size, data)
+        return int.from_bytes(data, "big", signed=True)
+
+    def _serialize_index(self, topic: str, value: Any) -> bytes | None:
+        # NumPy's integers and others that count as one; bool counts as int in Python, not in Kafka.
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise wrong_type(self.name, "int", value)
+        return self.serialize(topic, int(value))
+
+    def _out_of_range(self, value: int) -> SerializationError:
+        limit = 1 << (8 * self.fixed_size - 1)
+        message = f"{self.name} expected an int from {-limit} to {limit - 1}, found {shorten(value)}"
+        wider = {"short": "serdes.integer() or serdes.long()", "integer": "serdes.long()"}.get(
+            self.name, "serdes.json()"
+        )
+        return SerializationError(message, hint=f"For larger numbers use {wider}.")
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleSerde:
+    """Floating-point numbers in 8 bytes; every NaN becomes the same one, as in Kafka."""
+
+    fixed_size = 8
+
+    def serialize(self, topic: str, value: float | None) -> bytes | None:
+        """``value`` as IEEE 754, big-endian."""
+        if value is None:
+            return None
+        if type(value) is not float:
+            value = _as_float("double()", value)
+        return _CANONICAL_NAN if value != value else _DOUBLE.pack(value)
+
+    def deserialize(self, topic: str, data: bytes | None) -> float | None:
+        """The number in ``data``."""
+        if data is None:
+            return None
+        if len(data) != self.fixed_size:
+            raise wrong_length("double()", self.fixed_size, data)
+        number: float = _DOUBLE.unpack(data)[0]
+        return number
+
+
+@dataclass(frozen=True, slots=True)
+class FloatSerde:
+    """Floating-point numbers in 4 bytes: the nearest that single precision has."""
+
+    fixed_size = 4
+
+    def serialize(self, topic: str, value: float | None) -> bytes | None:
+        """``value`` as IEEE 754 single precision, big-endian."""
+        if value is None:
+            return None
+        if type(value) is not float:
+            value = _as_float("float()", value)
+        try:
+            return _FLOAT.pack(value)
+        except OverflowError:
+            raise _too_large("float()", value, "serdes.double()") from None
+
+    def deserialize(self, topic: str, data: bytes | None) -> float | None:
+        """The number in ``data``."""
+        if data is None:
+            return None
+        if len(data) != self.fixed_size:
+            raise wrong_length("float()", self.fixed_size, data)
+        number: float = _FLOAT.unpack(data)[0]
+        return number
+
+
+_DOUBLE = struct.Struct(">d")
+_FLOAT = struct.Struct(">f")
+
+
+def _as_float(serde: str, value: Any) -> float:
+    # Whole numbers and NumPy's count as float, as everywhere in Python; booleans and decimals do not.
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise wrong_type(serde, "float", value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise _too_large(serde, value, "serdes.json() or serdes.of(dumps, loads)") from None
+
+
+def _too_large(serde: str, value: Any, wider: str) -> SerializationError:
+    message = f"{serde} cannot hold {shorten(value)}: it is too large"
+    return SerializationError(message, hint=f"Use {wider}.")
+
+
+@dataclass(frozen=True, slots=True)
+class BytesSerde:
+    """Bytes as they are."""
+
+    def serialize(self, topic: str, value: bytes | bytearray | memoryview | None) -> bytes | None:
+        """``value`` itself; a copy when it could still change."""
+        if value is None or type(value) is bytes:
+            return value
+        if isinstance(value, bytes | bytearray | memoryview):
+            return bytes(value)
+        raise wrong_type("bytes()", "bytes", value)
+
+    def deserialize(self, topic: str, data: bytes | None) -> bytes | None:
+        """``data`` itself."""
+        return data
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanSerde:
+    """True and False in one byte, 1 and 0."""
+
+    def serialize(self, topic: str, value: bool | None) -> bytes | None:
+        """One byte."""
+        if value is None:
+            return None
+        if isinstance(value, bool):
+            return b"\x01" if value else b"\x00"
+        raise wrong_type("boolean()", "bool", value)
+
+    def deserialize(self, topic: str, data: bytes | None) -> bool | None:
+        """True for 1, False for 0; any other byte is an error."""
+        if data is None:
+            return None
+        if len(data) != 1:
+            raise wrong_length("boolean()", 1, data)
+        if data[0] > 1:
+            message = f"boolean() expected the byte 0 or 1, found {data[0]}"
+            raise SerializationError(message, hint="Was the topic written with another serde?")
+        return data[0] == 1
+
+
+@dataclass(frozen=True, slots=True)
+class UuidSerde:
+    """``uuid.UUID`` as its text of 36 characters."""
+
+    fixed_size = _UUID_TEXT_SIZE
+
+    def serialize(self, topic: str, value: UUID | None) -> bytes | None:
+        """The text of ``value``."""
+        if value is None:
+            return None
+        if isinstance(value, UUID):
+            return str(value).encode()
+        raise wrong_type("uuid()", "uuid.UUID", value, hint="Make one with uuid.UUID(text).")
+
+    def deserialize(self, topic: str, data: bytes | None) -> UUID | None:
+        """The UUID that ``data`` spells. As in Java, leading zeros of a group may be missing."""
+        if data is None:
+            return None
+        groups = _JAVA_UUID.fullmatch(str(data, "utf-8", "replace")) if len(data) <= _UUID_TEXT_SIZE else None
+        if groups is None:
+            message = f"uuid() expected a UUID as text, found {shorten(bytes(data))}"
+            raise SerializationError(message, hint="Was the topic written with another serde?")
+        return UUID(fields=_uuid_fields([int(group, 16) for group in groups.groups()]))
+
+
+def _uuid_fields(groups: list[int]) -> tuple[int, int, int, int, int, int]:
+    low, mid, high, clock, node = groups
+    return low & 0xFFFFFFFF, mid & 0xFFFF, high & 0xFFFF, clock >> 8 & 0xFF, clock & 0xFF, node & 0xFFFFFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class VoidSerde:
+    """For keys or values that are always None."""
+
+    def serialize(self, topic: str, value: None) -> None:
+        """None; anything else is an error."""
+        if value is not None:
+            raise wrong_type("void()", "None", value)
+
+    def deserialize(self, topic: str, data: bytes | None) -> None:
+        """None; any bytes are an error."""
+        if data is not None:
+            message = f"void() expected no bytes, found {shorten(bytes(data))}"
+            raise SerializationError(message, hint="Give the topic the serde it was written with.")

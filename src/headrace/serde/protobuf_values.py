@@ -1,0 +1,117 @@
+"""The serde of Protobuf messages. Loaded by ``serdes.protobuf()``; needs the extra ``headrace[protobuf]``."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.descriptor import Descriptor, FileDescriptor
+from google.protobuf.message import DecodeError, EncodeError, Message
+
+from headrace.errors import ConfigError, SerializationError
+from headrace.serde.contract import shorten, wrong_type
+from headrace.serde.framing import frame, read_message_indexes, unframe, write_message_indexes
+from headrace.serde.registry import Schema, SchemaReference, SchemaRegistry, SubjectName, registry_of, topic_subject
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+
+_EVERYONE_HAS = ("google/protobuf/", "google/type/", "confluent/")
+"""Files every registry knows; they are not registered as references."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProtobufSerde:
+    """Messages of one generated class.
+
+    The bytes of equal messages are equal, also where they hold maps, so that messages can be keys. With a registry
+    the file of the class is registered, and before it the files it imports, each under its own name.
+    """
+
+    type: type[Message]
+    registry: SchemaRegistry | None = None
+    is_key: bool | None = None
+    """Whether it names the subject ``topic-key``; None: as the place says where it is used, else value."""
+    subject: SubjectName = topic_subject
+    auto_register: bool = True
+    _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Ids of the schema by topic: the registry is asked once."""
+
+    def serialize(self, topic: str, value: Message | None) -> bytes | None:
+        """``value`` in Protobuf's binary form."""
+        if value is None:
+            return None
+        name = self.type.DESCRIPTOR.full_name
+        if not isinstance(value, self.type):
+            raise wrong_type("protobuf()", f"{name} message", value, hint=f"Make one: {self.type.__name__}(...).")
+        try:
+            payload: bytes = value.SerializeToString(deterministic=True)
+        except EncodeError as error:
+            message = f"protobuf() cannot write a {name}: {error}"
+            raise SerializationError(message) from error
+        if self.registry is None:
+            return payload
+        indexes = write_message_indexes(message_indexes(self.type.DESCRIPTOR))
+        return frame(self._schema_id(self.registry, topic), indexes + payload)
+
+    def deserialize(self, topic: str, data: bytes | None) -> Message | None:
+        """The message in ``data``."""
+        if data is None:
+            return None
+        payload = data if self.registry is None else read_message_indexes(unframe(data)[1])[1]
+        try:
+            return self.type.FromString(payload)
+        except DecodeError as error:
+            message = f"protobuf() cannot read a {self.type.DESCRIPTOR.full_name} from the bytes: {error}"
+            hint = "Was the topic written with another message type, or with a schema registry? Then give the registry."
+            raise SerializationError(message, detail=f"bytes {shorten(bytes(data))}", hint=hint) from error
+
+    def with_defaults(self, config: StreamsConfig, is_key: bool) -> ProtobufSerde:
+        """The same serde, knowing whether it is used for keys or for values."""
+        return replace(self, is_key=is_key) if self.is_key is None else self
+
+    def _schema_id(self, registry: SchemaRegistry, topic: str) -> int:
+        if topic not in self._ids:
+            descriptor = self.type.DESCRIPTOR
+            subject = self.subject(topic, bool(self.is_key), descriptor.full_name)
+            schema = _schema_of(registry, descriptor.file, self.auto_register)
+            self._ids[topic] = (
+                registry.register(subject, schema) if self.auto_register else registry.lookup(subject, schema).schema_id
+            )
+        return self._ids[topic]
+
+
+def protobuf_serde(type: Any, registry: SchemaRegistry | str | None = None, **options: Any) -> ProtobufSerde:
+    """The serde of a generated message class; ``options`` are the further fields of ProtobufSerde."""
+    if not (isinstance(type, _CLASS) and issubclass(type, Message)):
+        message = f"protobuf() needs a generated message class, found {type!r}"
+        raise ConfigError(message, hint="Import it from the module that protoc made: serdes.protobuf(views_pb2.View).")
+    return ProtobufSerde(type, registry_of(registry), **options)
+
+
+_CLASS = type
+
+
+def message_indexes(descriptor: Descriptor) -> tuple[int, ...]:
+    """The way from the file to a message type: its position there, then inside the types around it."""
+    outer = descriptor.containing_type
+    if outer is None:
+        return (list(descriptor.file.message_types_by_name).index(descriptor.name),)
+    return (*message_indexes(outer), list(outer.nested_types_by_name).index(descriptor.name))
+
+
+def _schema_of(registry: SchemaRegistry, file: FileDescriptor, auto_register: bool) -> Schema:
+    references = tuple(
+        _reference(registry, imported, auto_register)
+        for imported in file.dependencies
+        if not imported.name.startswith(_EVERYONE_HAS)
+    )
+    return Schema(base64.b64encode(file.serialized_pb).decode(), "PROTOBUF", references)
+
+
+def _reference(registry: SchemaRegistry, file: FileDescriptor, auto_register: bool) -> SchemaReference:
+    schema = _schema_of(registry, file, auto_register)
+    if auto_register:
+        registry.register(file.name, schema)
+    return SchemaReference(file.name, file.name, registry.lookup(file.name, schema).version)

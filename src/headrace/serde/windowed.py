@@ -1,0 +1,133 @@
+"""Serdes of windowed keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import ArgumentError, SerializationError
+from headrace.partitioning import default_partition
+from headrace.serde import bytes_keys
+from headrace.serde.contract import Serde, shorten, wrong_type
+from headrace.serde.wrapping import known_inner, resolve_inner
+from headrace.windows import MAX_TIMESTAMP, SessionWindow, TimeWindow, Window, Windowed
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+
+
+@dataclass(frozen=True, slots=True)
+class InnerKeyPartitioner:
+    """Sends a windowed key where its plain key would go, so that both land in the same partition."""
+
+    inner: Serde[Any]
+
+    def __call__(self, topic: str, key: Windowed[Any], value: Any, num_partitions: int) -> int:
+        """The partition of the key inside the window."""
+        return default_partition(_key_bytes(self.inner, topic, key, "windowed()"), num_partitions)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWindowedSerde:
+    """A key and its time window. The bytes hold the start only; the end is the start plus ``size_ms``.
+
+    With ``is_changelog`` it reads the keys of a window store's changelog. As in Kafka that changes the
+    reading side only: what it writes is always the form for topics.
+    """
+
+    inner: Serde[Any] | None
+    size_ms: int
+    is_changelog: bool = False
+
+    def serialize(self, topic: str, value: Windowed[Any] | None) -> bytes | None:
+        """Key bytes, then the window's start."""
+        if value is None:
+            return None
+        key = _key_bytes(self.inner, topic, value, "windowed()")
+        return bytes_keys.window_topic_key(key, value.window.start)
+
+    def deserialize(self, topic: str, data: bytes | None) -> Windowed[Any] | None:
+        """The windowed key; None for no bytes at all, as in Kafka."""
+        if not data:
+            return None
+        inner = known_inner(self.inner, "windowed()")
+        key, start = self._parse(data)
+        end = min(start + self.size_ms, MAX_TIMESTAMP)
+        return Windowed(inner.deserialize(topic, key), _window(TimeWindow, start, end, data))
+
+    def for_changelog(self) -> TimeWindowedSerde:
+        """The serde that reads the keys of a window store's changelog topic."""
+        return replace(self, is_changelog=True)
+
+    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> TimeWindowedSerde:
+        """The same serde with its inner one filled in."""
+        return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
+
+    def inner_key_partitioner(self) -> InnerKeyPartitioner:
+        """The partitioner for topics with these keys."""
+        return InnerKeyPartitioner(known_inner(self.inner, "windowed()"))
+
+    def _parse(self, data: bytes) -> tuple[bytes, int]:
+        if self.is_changelog:
+            _check_length(data, bytes_keys.WINDOW_STORE_SUFFIX_SIZE, "windowed().for_changelog()")
+            key, start, _ = bytes_keys.parse_window_store_key(data)
+            return key, start
+        _check_length(data, bytes_keys.TIMESTAMP_SIZE, "windowed()")
+        return bytes_keys.parse_window_topic_key(data)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWindowedSerde:
+    """A key and its session: key bytes, then the session's end and start."""
+
+    inner: Serde[Any] | None
+
+    def serialize(self, topic: str, value: Windowed[Any] | None) -> bytes | None:
+        """Key bytes, end, start."""
+        if value is None:
+            return None
+        key = _key_bytes(self.inner, topic, value, "session_windowed()")
+        return bytes_keys.session_key(key, value.window.start, value.window.end)
+
+    def deserialize(self, topic: str, data: bytes | None) -> Windowed[Any] | None:
+        """The windowed key; None for no bytes at all, as in Kafka."""
+        if not data:
+            return None
+        inner = known_inner(self.inner, "session_windowed()")
+        _check_length(data, bytes_keys.SESSION_SUFFIX_SIZE, "session_windowed()")
+        key, start, end = bytes_keys.parse_session_key(data)
+        return Windowed(inner.deserialize(topic, key), _window(SessionWindow, start, end, data))
+
+    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> SessionWindowedSerde:
+        """The same serde with its inner one filled in."""
+        return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
+
+    def inner_key_partitioner(self) -> InnerKeyPartitioner:
+        """The partitioner for topics with these keys."""
+        return InnerKeyPartitioner(known_inner(self.inner, "session_windowed()"))
+
+
+def _key_bytes(inner: Serde[Any] | None, topic: str, value: Windowed[Any], serde: str) -> bytes:
+    if not isinstance(value, Windowed):
+        raise wrong_type(serde, "Windowed", value)
+    key = known_inner(inner, serde).serialize(topic, value.key)
+    if key is None:
+        message = f"{serde} cannot write {value}: its key is None"
+        raise SerializationError(message, hint="Filter out records without a key before they are windowed.")
+    return key
+
+
+def _check_length(data: bytes, suffix_size: int, serde: str) -> None:
+    if len(data) < suffix_size:
+        message = f"{serde} expected at least {suffix_size} bytes, found {len(data)}"
+        raise SerializationError(
+            message, detail=f"bytes {shorten(data)}", hint="Was the topic written with another serde?"
+        )
+
+
+def _window(kind: type[Window], start: int, end: int, data: bytes) -> Window:
+    try:
+        return kind(start, end)
+    except ArgumentError as error:
+        message = f"the bytes {shorten(data)} hold no window: {error.message}"
+        raise SerializationError(message, hint="Was the topic written with another serde?") from error

@@ -1,0 +1,1 @@
+"""Buffers that hold records back until their time has come."""

@@ -1,0 +1,205 @@
+"""The buffer of ``suppress``: table changes held back in memory until their time has come.
+
+Per key only the last change is kept, at the time of the first. The changelog is written when the buffer is
+flushed, one record per key that changed since.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.errors import IllegalStateError, OperatorTypeError, StoreError
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Headers, Record, RecordContext, ValueAndTimestamp
+from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.state.buffers.hash_order import HashOrderedSet
+from headrace.state.buffers.values import BufferValue
+from headrace.state.contracts import FlushListener, StoreContext
+from headrace.state.ordered_map import OrderedMap
+from headrace.state.store_builder import StoreBuilder
+from headrace.windows import MAX_TIMESTAMP
+
+if TYPE_CHECKING:
+    from headrace.serde import Serde
+
+_LONG = struct.Struct(">q")
+_VERSION_3 = Headers([("v", b"\x03")])
+
+
+class Eviction(NamedTuple):
+    """A record that leaves a buffer, with the context it came in."""
+
+    key: Any
+    value: Any
+    record_context: RecordContext
+
+
+class Prior(NamedTuple):
+    """The row before the change that is buffered: what the outside still sees. None is a row, too: an absent one."""
+
+    row: ValueAndTimestamp | None
+
+
+class SuppressBuffer:
+    """Changes by time; per key the last one, with the time of the first."""
+
+    persistent = False
+    retain_duplicates = False
+    store_type = "suppress_buffer"
+
+    def __init__(
+        self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, logging: bool
+    ) -> None:
+        self.name = name
+        self._serdes_given = key_serde, value_serde
+        self._logging = logging
+        self._times: dict[bytes, int] = {}
+        self._sorted: OrderedMap[tuple[int, bytes], BufferValue] = OrderedMap()
+        self._dirty = HashOrderedSet()
+        self.buffer_size = 0
+        self.min_timestamp = MAX_TIMESTAMP
+        self.is_open = False
+
+    @property
+    def num_records(self) -> int:
+        """How many keys are buffered."""
+        return len(self._times)
+
+    def init(self, context: StoreContext) -> None:
+        """Resolve the serdes; the buffer is empty until it is restored."""
+        key_serde, value_serde = self._serdes_given
+        self._context = context
+        self._topic = context.changelog_topic(self.name)
+        self._key_serde = resolve_key_serde(key_serde, context.config)
+        self._value_serde = resolve_value_serde(value_serde, context.config)
+        context.register(self, self.restore)
+        self.is_open = True
+
+    def flush(self) -> None:
+        """Write the changelog: what changed since the last time, in the order of Java's hash set."""
+        if self._logging:
+            for key in self._dirty.in_order():
+                self._log(key)
+            self._dirty.clear()
+
+    flush_cache = flush
+
+    def close(self) -> None:
+        """Forget everything."""
+        self.is_open = False
+        self._times.clear()
+        self._sorted.clear()
+        self._dirty.clear()
+        self.buffer_size = 0
+        self.min_timestamp = MAX_TIMESTAMP
+
+    def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
+        """False: a buffer is no cache."""
+        return False
+
+    def put(self, time: int, record: Record[Any, Change], record_context: RecordContext) -> bool:
+        """Buffer a change until ``time``, or until the time of the change it replaces."""
+        if record.value is None:
+            raise OperatorTypeError("a buffer takes changes, not None")
+        key = self._key_bytes(record.key)
+        new = self._value_serde.serialize(self._topic, record.value.new)
+        old = self._value_serde.serialize(self._topic, record.value.old)
+        buffered = self._buffered(key)
+        prior = old if buffered is None else buffered.prior
+        self._put(time, key, BufferValue(prior, old, new, record_context))
+        if self._logging:
+            self._dirty.add(key)
+        return True
+
+    def evict_while(self, predicate: Callable[[], bool], callback: Callable[[Eviction], None]) -> None:
+        """Hand over the earliest records, one by one, as long as ``predicate`` says so."""
+        while predicate() and (first := self._sorted.first()) is not None:
+            (time, key), buffered = first
+            if time != self.min_timestamp:
+                message = f"the buffer's earliest time is {time}, but it was taken for {self.min_timestamp}"
+                raise IllegalStateError(message)
+            callback(self._eviction(key, buffered))
+            self._remove(key)
+            if self._logging:
+                self._dirty.add(key)
+
+    def prior_value_for_buffered(self, key: Any) -> Prior | None:
+        """What the row of ``key`` was before it was buffered; None when nothing of it is buffered."""
+        buffered = self._buffered(self._key_bytes(key))
+        if buffered is None:
+            return None
+        value = self._value_serde.deserialize(self._topic, buffered.prior)
+        return Prior(ValueAndTimestamp.make(value, NO_TIMESTAMP))
+
+    def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
+        """Apply a record of the changelog."""
+        if value is None:
+            self._remove(key)
+        elif headers.last("v") == b"\x03":
+            self._put(_LONG.unpack_from(value, len(value) - 8)[0], key, BufferValue.parse(value))
+        else:
+            message = f"the changelog of {self.name} has a record in an unknown format"
+            raise StoreError(message, detail=f"header v is {headers.last('v')!r}, known is 3")
+
+    def _key_bytes(self, key: Any) -> bytes:
+        raw = self._key_serde.serialize(self._topic, key)
+        if raw is None:
+            raise OperatorTypeError("the key of a buffered record cannot be None")
+        return raw
+
+    def _buffered(self, key: bytes) -> BufferValue | None:
+        time = self._times.get(key)
+        return None if time is None else self._sorted.get((time, key))
+
+    def _eviction(self, key: bytes, buffered: BufferValue) -> Eviction:
+        loads = self._value_serde.deserialize
+        change = Change(loads(self._topic, buffered.new), loads(self._topic, buffered.old))
+        return Eviction(self._key_serde.deserialize(self._topic, key), change, buffered.context)
+
+    def _put(self, time: int, key: bytes, value: BufferValue) -> None:
+        known = self._times.get(key)
+        if known is None:
+            self._times[key] = known = time
+            self.min_timestamp = min(self.min_timestamp, time)
+            self.buffer_size += 8 + len(key)
+        else:
+            replaced = self._sorted.get((known, key))
+            self.buffer_size -= 0 if replaced is None else replaced.memory_size
+        self._sorted.put((known, key), value)
+        self.buffer_size += value.memory_size
+
+    def _remove(self, key: bytes) -> None:
+        time = self._times.pop(key, None)
+        if time is None:
+            return
+        removed = self._sorted.pop((time, key))
+        if removed is not None:
+            self.buffer_size -= 8 + len(key) + removed.memory_size
+        first = self._sorted.first()
+        self.min_timestamp = MAX_TIMESTAMP if first is None else first[0][0]
+
+    def _log(self, key: bytes) -> None:
+        buffered = self._buffered(key)
+        if buffered is None:
+            self._context.log_change(self.name, key, None, None)
+        else:
+            value = buffered.dump() + _LONG.pack(self._times[key])
+            self._context.log_change(self.name, key, value, None, _VERSION_3)
+
+
+class SuppressBufferBuilder(StoreBuilder):
+    """Builds the buffers of one ``suppress``."""
+
+    def __init__(self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None) -> None:
+        super().__init__(name)
+        self.key_serde = key_serde
+        self.value_serde = value_serde
+
+    def with_caching_enabled(self) -> SuppressBufferBuilder:
+        """Without effect: a buffer is no store to be cached."""
+        return self
+
+    def build(self) -> SuppressBuffer:
+        """A new buffer."""
+        return SuppressBuffer(self.name, self.key_serde, self.value_serde, logging=self.logging_enabled)

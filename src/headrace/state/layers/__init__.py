@@ -1,0 +1,1 @@
+"""What is put around a bytes store: types and measuring, caching, changelogs."""

@@ -1,0 +1,175 @@
+"""The changelog layer: every change of the store beneath is appended to its changelog topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from headrace.records import NO_HEADERS
+from headrace.serde.bytes_keys import session_key, window_store_key
+from headrace.state.bytes_stores import (
+    BytesKeyValueStore,
+    BytesSessionStore,
+    BytesWindowStore,
+    KeyValues,
+    SessionKey,
+    SessionValues,
+    WindowedValues,
+    WindowValues,
+)
+from headrace.state.contracts import StateStore, StoreContext
+from headrace.state.layers.wrapped import S, Wrapped
+from headrace.state.memory.lru import LRUStore
+from headrace.state.value_codecs import PLAIN, ValueCodec, context_timestamp
+
+_MAX_SEQUENCE = 0x7FFFFFFF
+
+WindowLogKey = Callable[[bytes, int, int], bytes]
+"""``(key, window start, sequence number)`` as the changelog keeps them."""
+
+
+class ChangeLogging(Wrapped[S]):
+    """Appends changes as ``logged_as`` writes them. (The store beneath an adapter has another codec.)"""
+
+    def __init__(self, inner: S, logged_as: ValueCodec = PLAIN) -> None:
+        super().__init__(inner)
+        self.logged_as = logged_as
+
+    def log(self, key: bytes, value: bytes | None) -> None:
+        """Append one change; None is a tombstone."""
+        context = self._context
+        context.log_change(self.name, key, *self.logged_as.to_changelog(value, context.record_context))
+
+
+class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
+    """Logs the changes of a key-value store."""
+
+    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
+        """Open the store beneath; what a plain LRU store evicts, the changelog forgets. (Of others it keeps it.)"""
+        super().init(context, root)
+        if isinstance(self.inner, LRUStore) and self.logged_as is PLAIN:
+            self.inner.on_evict = self._log_eviction
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of ``key``."""
+        return self.inner.get(key)
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Set and log."""
+        self.inner.put(key, value)
+        self.log(key, value)
+
+    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
+        """Set and log, unless there is a value."""
+        current = self.inner.put_if_absent(key, value)
+        if current is None:
+            self.log(key, value)
+        return current
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Set all, then log all."""
+        entries = list(entries)
+        self.inner.put_all(entries)
+        for key, value in entries:
+            self.log(key, value)
+
+    def delete(self, key: bytes) -> bytes | None:
+        """Delete and log a tombstone, whether there was a value or not."""
+        current = self.inner.delete(key)
+        self.log(key, None)
+        return current
+
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
+        """The entries of both ends and between."""
+        return self.inner.range(key_from, key_to, forward=forward)
+
+    def prefix_scan(self, prefix: bytes) -> KeyValues:
+        """The entries whose keys begin with ``prefix``."""
+        return self.inner.prefix_scan(prefix)
+
+    def approximate_num_entries(self) -> int:
+        """About how many entries there are."""
+        return self.inner.approximate_num_entries()
+
+    def _log_eviction(self, key: bytes) -> None:
+        context = self._context
+        context.log_change(self.name, key, None, context_timestamp(context.record_context), NO_HEADERS)
+
+
+class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):
+    """Logs the changes of a window store, dropped ones included. Duplicates are numbered here once more."""
+
+    def __init__(
+        self,
+        inner: BytesWindowStore,
+        logged_as: ValueCodec = PLAIN,
+        *,
+        retain_duplicates: bool = False,
+        log_key: WindowLogKey = window_store_key,
+    ) -> None:
+        super().__init__(inner, logged_as)
+        self._retain_duplicates = retain_duplicates
+        self._log_key = log_key
+        self._sequence = 0
+
+    def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
+        """Set and log."""
+        self.inner.put(key, value, window_start)
+        if self._retain_duplicates:
+            self._sequence = (self._sequence + 1) & _MAX_SEQUENCE
+        self.log(self._log_key(key, window_start, self._sequence), value)
+
+    def fetch(self, key: bytes, time: int) -> bytes | None:
+        """The value of the window that starts at ``time``."""
+        return self.inner.fetch(key, time)
+
+    def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
+        """The windows of one key that start in the span."""
+        return self.inner.fetch_range(key, time_from, time_to, forward=forward)
+
+    def fetch_keys(
+        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
+    ) -> WindowedValues:
+        """The windows of a range of keys that start in the span."""
+        return self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)
+
+    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
+        """The windows of all keys that start in the span."""
+        return self.inner.fetch_all(time_from, time_to, forward=forward)
+
+
+class ChangeLoggingSessionStore(ChangeLogging[BytesSessionStore]):
+    """Logs the changes of a session store, dropped ones included."""
+
+    def put(self, session: SessionKey, value: bytes | None) -> None:
+        """Set and log."""
+        self.inner.put(session, value)
+        self.log(session_key(*session), value)
+
+    def remove(self, session: SessionKey) -> None:
+        """Remove and log a tombstone."""
+        self.inner.remove(session)
+        self.log(session_key(*session), None)
+
+    def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
+        """The value of that session."""
+        return self.inner.fetch_session(key, start, end)
+
+    def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
+        """The sessions of one key that end no earlier and start no later."""
+        return self.inner.find_sessions(key, earliest_end, latest_start, forward=forward)
+
+    def find_sessions_keys(
+        self,
+        key_from: bytes | None,
+        key_to: bytes | None,
+        earliest_end: int,
+        latest_start: int,
+        *,
+        forward: bool = True,
+    ) -> SessionValues:
+        """The sessions of a range of keys."""
+        return self.inner.find_sessions_keys(key_from, key_to, earliest_end, latest_start, forward=forward)
+
+    def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
+        """The sessions that end in that span."""
+        return self.inner.find_sessions_by_end(earliest_end, latest_end)

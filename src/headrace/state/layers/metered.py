@@ -1,0 +1,479 @@
+"""The typed stores: the outermost layer, which users and processors see.
+
+They turn keys and values into bytes and back, and time what is done where metrics are on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import copy
+from functools import partial
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, Generic, NoReturn
+
+from headrace.errors import ConfigError, OperatorTypeError, StreamsError
+from headrace.records import Change, Record
+from headrace.serde.bytes_keys import parse_session_key, parse_window_store_key
+from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.state.bytes_stores import (
+    BytesKeyValueStore,
+    BytesSessionStore,
+    BytesWindowStore,
+    SessionKey,
+    SessionValues,
+    WindowedValues,
+    WindowKey,
+    WindowValues,
+)
+from headrace.state.contracts import FlushListener, StoreContext, StoreIterator
+from headrace.state.layers.caching import Caching
+from headrace.state.layers.wrapped import S
+from headrace.state.position import Position, PositionBound
+from headrace.state.query import Query, QueryResult, execute
+from headrace.state.value_codecs import PLAIN, Dumps, Loads, ValueCodec
+from headrace.windows import MAX_TIMESTAMP, SessionWindow, TimeWindow, Windowed
+
+if TYPE_CHECKING:
+    from headrace.serde import Serde
+
+
+class MeteredStore(Generic[S]):
+    """A typed store over a store of bytes.
+
+    ``codec`` says how values become bytes: bare, with a timestamp, with headers.
+    """
+
+    retain_duplicates = False
+    is_versioned = False
+    timed: tuple[tuple[str, str], ...] = ()
+    """``(method, name of its sensor)`` of the methods whose time is taken; iterators are timed until closed."""
+
+    _raw_key: Dumps
+    _typed_key: Loads
+    _dumps: Dumps
+    _loads: Loads
+
+    def __init__(
+        self,
+        inner: S,
+        store_type: str,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        *,
+        codec: ValueCodec = PLAIN,
+        metrics_scope: str = "",
+    ) -> None:
+        self.inner = inner
+        self.name = inner.name
+        self.store_type = store_type
+        self.persistent = inner.persistent
+        self.value_codec = codec
+        self.metrics_scope = metrics_scope
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+        self._seen: dict[tuple[str | None, int], int] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store can be used."""
+        return self.inner.is_open
+
+    @property
+    def position(self) -> Position:
+        """The last offsets of the records that changed the store."""
+        position = Position()
+        for (topic, partition), offset in self._seen.items():
+            if topic is not None:
+                position.with_component(topic, partition, offset)
+        return position
+
+    def init(self, context: StoreContext) -> None:
+        """Resolve the serdes, open the store and make it known to its task."""
+        self._context = context
+        self.task_id = context.task_id
+        topic = context.changelog_topic(self.name)
+        try:
+            key_serde = resolve_key_serde(self._key_serde, context.config)
+            value_serde = resolve_value_serde(self._value_serde, context.config)
+        except ConfigError as error:
+            message = f"store {self.name} has no serdes"
+            raise StreamsError(
+                message, detail=str(error), hint="Give the store key_serde= and value_serde=."
+            ) from error
+        self._raw_key = partial(key_serde.serialize, topic)
+        self._typed_key = partial(key_serde.deserialize, topic)
+        self._dumps, self._loads = self.value_codec.bind(value_serde, topic)
+        self._take_times(context)
+        self.inner.init(context, self)
+
+    def flush_cache(self) -> None:
+        """Write what is cached to the store and tell the listener."""
+        self.inner.flush_cache()
+
+    def flush(self) -> None:
+        """Flush the cache, then the store."""
+        self.inner.flush()
+
+    def close(self) -> None:
+        """Flush the cache and close the store."""
+        self.inner.close()
+
+    def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
+        """Tell ``listener`` of every entry that the cache flushes; False where there is no cache."""
+        if not isinstance(self.inner, Caching):
+            return False
+
+        def typed(record: Record[bytes, Change]) -> None:
+            new, old, is_latest = record.value
+            change = Change(
+                None if new is None else self._loads(new), None if old is None else self._loads(old), is_latest
+            )
+            listener(Record(self._flushed_key(record.key), change, record.timestamp, record.headers))
+
+        return self.inner.set_flush_listener(typed, send_old_values)
+
+    def uncached(self) -> Any:
+        """This store without its cache: it shows what has been flushed."""
+        if not isinstance(self.inner, Caching):
+            return self
+        beneath = copy(self)
+        beneath.inner = self.inner.inner
+        return beneath
+
+    def query(self, query: Query, bound: PositionBound | None = None) -> QueryResult:
+        """Answer an interactive query."""
+        return execute(self, query, bound)
+
+    def raw_key(self, key: Any) -> bytes:
+        """The bytes of ``key``, which must not be None."""
+        if key is None or (raw := self._raw_key(key)) is None:
+            _refuse_none(self.name)
+        return raw
+
+    def _raw_bound(self, key: Any | None) -> bytes | None:
+        return None if key is None else self._raw_key(key)
+
+    def _raw_value(self, value: Any | None) -> bytes | None:
+        return None if value is None else self._dumps(value)
+
+    def _typed_value(self, data: bytes | None) -> Any | None:
+        return None if data is None else self._loads(data)
+
+    def _flushed_key(self, data: bytes) -> Any:
+        raise NotImplementedError
+
+    def _note(self) -> None:
+        record = self._context.record_context
+        if record is not None:
+            self._seen[record.topic, record.partition] = record.offset
+
+    def _take_times(self, context: StoreContext) -> None:
+        for method, name in self.timed:
+            sensor = context.metrics.store_sensor(self.metrics_scope, self.name, name)
+            if sensor is not None:
+                setattr(self, method, _timed(getattr(type(self), method).__get__(self), sensor))
+
+
+def _refuse_none(store_name: str) -> NoReturn:
+    message = f"the key of an entry of store {store_name} cannot be None"
+    raise OperatorTypeError(message, hint="Filter records without a key before they reach the store.")
+
+
+def _timed(method: Callable[..., Any], sensor: Any) -> Callable[..., Any]:
+    def timed(*arguments: Any) -> Any:
+        started = perf_counter_ns()
+        result = method(*arguments)
+        if isinstance(result, StoreIterator):
+            return _timed_iterator(result, sensor, started)
+        sensor.record(perf_counter_ns() - started)
+        return result
+
+    return timed
+
+
+def _timed_iterator(entries: StoreIterator[Any, Any], sensor: Any, started: int) -> StoreIterator[Any, Any]:
+    def close() -> None:
+        entries.close()
+        sensor.record(perf_counter_ns() - started)
+
+    return StoreIterator(entries, close)
+
+
+class MeteredKeyValueStore(MeteredStore[BytesKeyValueStore]):
+    """A typed key-value store."""
+
+    timed = (
+        ("get", "get"),
+        ("put", "put"),
+        ("put_if_absent", "put-if-absent"),
+        ("put_all", "put-all"),
+        ("delete", "delete"),
+        ("range", "range"),
+        ("reverse_range", "range"),
+        ("all", "all"),
+        ("reverse_all", "all"),
+        ("prefix_scan", "prefix-scan"),
+        ("flush", "flush"),
+    )
+
+    def get(self, key: Any) -> Any | None:
+        """The value of ``key``."""
+        data = self.inner.get(self.raw_key(key))
+        return None if data is None else self._loads(data)
+
+    def put(self, key: Any, value: Any | None) -> None:
+        """Set the value; None deletes."""
+        self.inner.put(self.raw_key(key), None if value is None else self._dumps(value))
+        self._note()
+
+    def put_if_absent(self, key: Any, value: Any | None) -> Any | None:
+        """Set the value unless there is one, which is returned."""
+        current = self.inner.put_if_absent(self.raw_key(key), self._raw_value(value))
+        self._note()
+        return self._typed_value(current)
+
+    def put_all(self, entries: Iterable[tuple[Any, Any | None]]) -> None:
+        """Set several values."""
+        self.inner.put_all([(self.raw_key(key), self._raw_value(value)) for key, value in entries])
+        self._note()
+
+    def delete(self, key: Any) -> Any | None:
+        """Delete; returns the value there was."""
+        current = self.inner.delete(self.raw_key(key))
+        self._note()
+        return self._typed_value(current)
+
+    def range(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Any, Any]:
+        """The entries of both ends and between, in order of the keys' bytes; None leaves an end open."""
+        return self._entries(key_from, key_to, True)
+
+    def reverse_range(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Any, Any]:
+        """As ``range``, from the end."""
+        return self._entries(key_from, key_to, False)
+
+    def all(self) -> StoreIterator[Any, Any]:
+        """All entries, in order of the keys' bytes."""
+        return self._entries(None, None, True)
+
+    def reverse_all(self) -> StoreIterator[Any, Any]:
+        """All entries, from the end."""
+        return self._entries(None, None, False)
+
+    def prefix_scan(self, prefix: Any, prefix_serde: Any) -> StoreIterator[Any, Any]:
+        """The entries whose keys, as bytes, begin with ``prefix`` as ``prefix_serde`` writes it."""
+        if prefix is None or prefix_serde is None:
+            raise OperatorTypeError("a prefix scan needs a prefix and its serde")
+        return self._typed_entries(self.inner.prefix_scan(prefix_serde.serialize(self.name, prefix)))
+
+    def approximate_num_entries(self) -> int:
+        """About how many entries there are."""
+        return self.inner.approximate_num_entries()
+
+    def _entries(self, key_from: Any | None, key_to: Any | None, forward: bool) -> StoreIterator[Any, Any]:
+        found = self.inner.range(self._raw_bound(key_from), self._raw_bound(key_to), forward=forward)
+        return self._typed_entries(found)
+
+    def _typed_entries(self, found: StoreIterator[bytes, bytes]) -> StoreIterator[Any, Any]:
+        key_of, value_of = self._typed_key, self._typed_value
+        return StoreIterator(((key_of(key), value_of(value)) for key, value in found), found.close)
+
+    def _flushed_key(self, data: bytes) -> Any:
+        return self._typed_key(data)
+
+
+class MeteredWindowStore(MeteredStore[BytesWindowStore]):
+    """A typed window store."""
+
+    timed = (
+        ("put", "put"),
+        ("fetch", "fetch"),
+        ("fetch_range", "fetch"),
+        ("backward_fetch_range", "fetch"),
+        ("fetch_keys", "fetch"),
+        ("backward_fetch_keys", "fetch"),
+        ("fetch_all", "fetch"),
+        ("backward_fetch_all", "fetch"),
+        ("all", "fetch"),
+        ("backward_all", "fetch"),
+        ("flush", "flush"),
+    )
+
+    def __init__(
+        self,
+        inner: BytesWindowStore,
+        store_type: str,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        *,
+        window_size_ms: int,
+        codec: ValueCodec = PLAIN,
+        metrics_scope: str = "",
+        retain_duplicates: bool = False,
+    ) -> None:
+        super().__init__(inner, store_type, key_serde, value_serde, codec=codec, metrics_scope=metrics_scope)
+        self.window_size_ms = window_size_ms
+        self.retain_duplicates = retain_duplicates
+
+    def put(self, key: Any, value: Any | None, window_start: int) -> None:
+        """Set the value of the window that starts at ``window_start``; None deletes. Expired windows are dropped."""
+        self.inner.put(self.raw_key(key), None if value is None else self._dumps(value), window_start)
+        self._note()
+
+    def fetch(self, key: Any, time: int) -> Any | None:
+        """The value of the window that starts at ``time``."""
+        data = self.inner.fetch(self.raw_key(key), time)
+        return None if data is None else self._loads(data)
+
+    def fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
+        """``(window start, value)`` of the windows of one key that start in the span, by time."""
+        return self._typed_values(self.inner.fetch_range(self.raw_key(key), time_from, time_to))
+
+    def backward_fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
+        """As ``fetch_range``, latest first."""
+        return self._typed_values(self.inner.fetch_range(self.raw_key(key), time_from, time_to, forward=False))
+
+    def fetch_keys(
+        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """The windows of a range of keys that start in the span; None leaves an end open."""
+        lower, upper = self._raw_bound(key_from), self._raw_bound(key_to)
+        return self._typed_entries(self.inner.fetch_keys(lower, upper, time_from, time_to))
+
+    def backward_fetch_keys(
+        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """As ``fetch_keys``, from the end."""
+        lower, upper = self._raw_bound(key_from), self._raw_bound(key_to)
+        return self._typed_entries(self.inner.fetch_keys(lower, upper, time_from, time_to, forward=False))
+
+    def fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]:
+        """The windows of all keys that start in the span."""
+        return self._typed_entries(self.inner.fetch_all(time_from, time_to))
+
+    def backward_fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]:
+        """As ``fetch_all``, from the end."""
+        return self._typed_entries(self.inner.fetch_all(time_from, time_to, forward=False))
+
+    def all(self) -> StoreIterator[Windowed[Any], Any]:
+        """All windows of all keys."""
+        return self._typed_entries(self.inner.fetch_all(0, MAX_TIMESTAMP))
+
+    def backward_all(self) -> StoreIterator[Windowed[Any], Any]:
+        """All windows of all keys, from the end."""
+        return self._typed_entries(self.inner.fetch_all(0, MAX_TIMESTAMP, forward=False))
+
+    def _typed_values(self, found: WindowValues) -> StoreIterator[int, Any]:
+        value_of = self._typed_value
+        return StoreIterator(((start, value_of(value)) for start, value in found), found.close)
+
+    def _typed_entries(self, found: WindowedValues) -> StoreIterator[Windowed[Any], Any]:
+        return StoreIterator(self._windows(found), found.close)
+
+    def _windows(self, found: Iterator[tuple[WindowKey, bytes]]) -> Iterator[tuple[Windowed[Any], Any]]:
+        key_of, value_of = self._typed_key, self._typed_value
+        for (key, start), value in found:
+            yield Windowed(key_of(key), self._window(start)), value_of(value)
+
+    def _window(self, start: int) -> TimeWindow:
+        return TimeWindow(start, min(start + self.window_size_ms, MAX_TIMESTAMP))
+
+    def _flushed_key(self, data: bytes) -> Any:
+        key, start, _ = parse_window_store_key(data)
+        return Windowed(self._typed_key(key), self._window(start))
+
+
+class MeteredSessionStore(MeteredStore[BytesSessionStore]):
+    """A typed session store."""
+
+    timed = (
+        ("put", "put"),
+        ("remove", "remove"),
+        ("fetch_session", "fetch"),
+        ("fetch", "fetch"),
+        ("backward_fetch", "fetch"),
+        ("fetch_keys", "fetch"),
+        ("backward_fetch_keys", "fetch"),
+        ("find_sessions", "fetch"),
+        ("backward_find_sessions", "fetch"),
+        ("find_sessions_keys", "fetch"),
+        ("backward_find_sessions_keys", "fetch"),
+        ("find_sessions_by_end", "fetch"),
+        ("flush", "flush"),
+    )
+
+    def put(self, session: Windowed[Any], aggregate: Any | None) -> None:
+        """Set the value of the session; None removes it. Expired sessions are dropped."""
+        self.inner.put(self._raw_session(session), None if aggregate is None else self._dumps(aggregate))
+        self._note()
+
+    def remove(self, session: Windowed[Any]) -> None:
+        """Take the session out."""
+        self.inner.remove(self._raw_session(session))
+        self._note()
+
+    def fetch_session(self, key: Any, start: int, end: int) -> Any | None:
+        """The value of the session of ``key`` from ``start`` to ``end``."""
+        return self._typed_value(self.inner.fetch_session(self.raw_key(key), start, end))
+
+    def fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of one key."""
+        return self.find_sessions(key, 0, MAX_TIMESTAMP)
+
+    def backward_fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of one key, from the end."""
+        return self.backward_find_sessions(key, 0, MAX_TIMESTAMP)
+
+    def fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of a range of keys; None leaves an end open."""
+        return self.find_sessions_keys(key_from, key_to, 0, MAX_TIMESTAMP)
+
+    def backward_fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]:
+        """As ``fetch_keys``, from the end."""
+        return self.backward_find_sessions_keys(key_from, key_to, 0, MAX_TIMESTAMP)
+
+    def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of one key that end no earlier and start no later."""
+        return self._typed_entries(self.inner.find_sessions(self.raw_key(key), earliest_end, latest_start))
+
+    def backward_find_sessions(
+        self, key: Any, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """As ``find_sessions``, from the end."""
+        found = self.inner.find_sessions(self.raw_key(key), earliest_end, latest_start, forward=False)
+        return self._typed_entries(found)
+
+    def find_sessions_keys(
+        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of a range of keys that end no earlier and start no later."""
+        lower, upper = self._raw_bound(key_from), self._raw_bound(key_to)
+        return self._typed_entries(self.inner.find_sessions_keys(lower, upper, earliest_end, latest_start))
+
+    def backward_find_sessions_keys(
+        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """As ``find_sessions_keys``, from the end."""
+        lower, upper = self._raw_bound(key_from), self._raw_bound(key_to)
+        found = self.inner.find_sessions_keys(lower, upper, earliest_end, latest_start, forward=False)
+        return self._typed_entries(found)
+
+    def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of all keys that end in that span; only stores ordered by time can tell."""
+        return self._typed_entries(self.inner.find_sessions_by_end(earliest_end, latest_end))
+
+    def _raw_session(self, session: Windowed[Any]) -> SessionKey:
+        if session is None or session.window is None:
+            raise OperatorTypeError("a session cannot be None", hint="Give a Windowed key with a SessionWindow.")
+        return self.raw_key(session.key), session.window.start, session.window.end
+
+    def _typed_entries(self, found: SessionValues) -> StoreIterator[Windowed[Any], Any]:
+        return StoreIterator(self._sessions(found), found.close)
+
+    def _sessions(self, found: Iterator[tuple[SessionKey, bytes]]) -> Iterator[tuple[Windowed[Any], Any]]:
+        key_of, value_of = self._typed_key, self._typed_value
+        for (key, start, end), value in found:
+            yield Windowed(key_of(key), SessionWindow(start, end)), value_of(value)
+
+    def _flushed_key(self, data: bytes) -> Any:
+        key, start, end = parse_session_key(data)
+        return Windowed(self._typed_key(key), SessionWindow(start, end))

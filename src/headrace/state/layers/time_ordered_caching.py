@@ -1,0 +1,179 @@
+"""The caching layer of window stores ordered by time: the cache has the same order, and the same index.
+
+With an index each window has two entries in the cache, one by time with the value and an empty one by key; both
+count against the budget, and whichever is flushed first takes the window to the store.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+
+from headrace.records import NO_HEADERS, NO_TIMESTAMP
+from headrace.serde.bytes_keys import parse_window_store_key, window_store_key, window_store_start
+from headrace.state.bytes_stores import BytesWindowStore, WindowedValues, WindowKey, WindowValues
+from headrace.state.cache import NO_RECORD, CacheEntry
+from headrace.state.contracts import StoreIterator
+from headrace.state.layers.caching import Cached, Caching, Order, merged
+from headrace.state.rocksdb.segments import WindowKeySchema
+
+_SEGMENT_ID = struct.Struct(">q")
+_START = struct.Struct(">q")
+_BY_TIME, _BY_KEY = b"\0", b"\1"
+_PAST_INDEX = b"\2"
+_HEAD_SIZE = 9
+_NO_SEQUENCE = bytes(4)
+
+
+class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
+    """A window store ordered by time behind the cache."""
+
+    def __init__(self, inner: BytesWindowStore, segment_interval_ms: int, *, with_index: bool) -> None:
+        super().__init__(inner)
+        self._interval_ms = segment_interval_ms
+        self._with_index = with_index
+        self._schema = WindowKeySchema()
+        self._max_time = NO_TIMESTAMP
+        self._segment_ids: list[int] = []
+        self._by_time: Order[WindowKey] = Order(_same, self._time_key, _window)
+        self._by_key: Order[WindowKey] = Order(_same, self._index_key, _window)
+
+    def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
+        """Set in the cache."""
+        self._note_segment(window_start)
+        self._write(self._time_key((key, window_start)), value)
+        if self._with_index:
+            context = self._context.record_context or NO_RECORD
+            entry = CacheEntry(b"", context._replace(topic="", headers=NO_HEADERS), dirty=True)
+            self._threads().put(self._cache, self._index_key((key, window_start)), entry)
+        self._max_time = max(self._max_time, window_start)
+
+    def fetch(self, key: bytes, time: int) -> bytes | None:
+        """The value of the window that starts at ``time``, from the cache or else from the store beneath."""
+        entry = self._cache.get(self._time_key((key, time)))
+        return self.inner.fetch(key, time) if entry is None else entry.value
+
+    def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
+        """The windows of one key that start in the span."""
+        beneath = self.inner.fetch_range(key, time_from, time_to, forward=forward)
+        cached = self._cached(key, key, time_from, time_to, forward, indexed=self._with_index)
+        return merged(cached, beneath, _BY_START, forward)
+
+    def fetch_keys(
+        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
+    ) -> WindowedValues:
+        """The windows of a range of keys that start in the span."""
+        if key_from is not None and key_to is not None and key_from > key_to:
+            return StoreIterator(())
+        beneath = self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)
+        cached = self._cached(key_from, key_to, time_from, time_to, forward, indexed=self._with_index)
+        return merged(cached, beneath, self._by_key if self._with_index else self._by_time, forward)
+
+    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
+        """The windows of all keys that start in the span, by time, then key."""
+        beneath = self.inner.fetch_all(time_from, time_to, forward=forward)
+        cached = self._cached(None, None, time_from, time_to, forward, indexed=False)
+        return merged(cached, beneath, self._by_time, forward)
+
+    def _cached(
+        self,
+        key_from: bytes | None,
+        key_to: bytes | None,
+        time_from: int,
+        time_to: int,
+        forward: bool,
+        *,
+        indexed: bool,
+    ) -> Cached:
+        matches = self._schema.matcher(key_from, key_to, time_from, time_to)
+        for segment_id in self._segments(time_from, time_to, forward):
+            prefix = _SEGMENT_ID.pack(segment_id)
+            if indexed:
+                found = self._scan_index(prefix, key_from, key_to, time_to, forward)
+            else:
+                first = prefix + _BY_TIME + _START.pack(max(0, time_from))
+                found = self._cache.scan(first, prefix + _BY_KEY, forward=forward)
+            yield from (entry for entry in found if matches(_plain_key(entry[0])))
+
+    def _scan_index(
+        self, prefix: bytes, key_from: bytes | None, key_to: bytes | None, time_to: int, forward: bool
+    ) -> Cached:
+        lower = _BY_KEY if key_from is None else _BY_KEY + self._schema.lower_bound(key_from)
+        upper = _PAST_INDEX if key_to is None else _BY_KEY + self._schema.upper_bound(key_to, time_to)
+        for index_key, _ in self._cache.scan(prefix + lower, prefix + upper, forward=forward):
+            entry = self._cache.get(self._time_key(_window(index_key)))
+            if entry is not None:
+                yield index_key, entry
+
+    def _segments(self, time_from: int, time_to: int, forward: bool) -> Iterator[int]:
+        first = bisect_left(self._segment_ids, time_from // self._interval_ms)
+        last = bisect_right(self._segment_ids, min(time_to, self._max_time) // self._interval_ms)
+        found = self._segment_ids[first:last]
+        return iter(found) if forward else reversed(found)
+
+    def _note_segment(self, time: int) -> None:
+        segment_id = time // self._interval_ms
+        at = bisect_left(self._segment_ids, segment_id)
+        if at == len(self._segment_ids) or self._segment_ids[at] != segment_id:
+            insort(self._segment_ids, segment_id)
+
+    def _on_flush(self, entries: list[tuple[bytes, CacheEntry]]) -> None:
+        done: set[bytes] = set()
+        for cache_key, entry in entries:
+            by_time = cache_key
+            value: CacheEntry | None = entry
+            if cache_key[_SEGMENT_ID.size : _HEAD_SIZE] == _BY_KEY:
+                by_time = self._time_key(_window(cache_key))
+                value = None if by_time in done else self._cache.get(by_time)
+            if value is not None and by_time not in done:
+                done.add(by_time)
+                self._let_go(by_time, value)
+
+    def _time_key(self, window: WindowKey) -> bytes:
+        key, start = window
+        return b"".join((self._segment(start), _BY_TIME, _START.pack(start), key, _NO_SEQUENCE))
+
+    def _index_key(self, window: WindowKey) -> bytes:
+        return self._segment(window[1]) + _BY_KEY + window_store_key(*window)
+
+    def _segment(self, time: int) -> bytes:
+        return _SEGMENT_ID.pack(time // self._interval_ms)
+
+    def _store_key(self, cache_key: bytes) -> bytes:
+        return _plain_key(cache_key)
+
+    def _read_beneath(self, cache_key: bytes) -> bytes | None:
+        return self.inner.fetch(*_window(cache_key))
+
+    def _write_beneath(self, cache_key: bytes, value: bytes | None) -> None:
+        key, start = _window(cache_key)
+        self.inner.put(key, value, start)
+
+
+def _same(cache_key: bytes) -> bytes:
+    return cache_key
+
+
+def _plain_key(cache_key: bytes) -> bytes:
+    """The key as window stores have it: key, start, sequence number."""
+    rest = cache_key[_HEAD_SIZE:]
+    if cache_key[_SEGMENT_ID.size : _HEAD_SIZE] == _BY_KEY:
+        return rest
+    return rest[8:-4] + rest[:8] + rest[-4:]
+
+
+def _window(cache_key: bytes) -> WindowKey:
+    key, start, _ = parse_window_store_key(_plain_key(cache_key))
+    return key, start
+
+
+def _start(cache_key: bytes) -> int:
+    return window_store_start(_plain_key(cache_key))
+
+
+def _start_itself(start: int) -> int:
+    return start
+
+
+_BY_START: Order[int] = Order(_start, _start_itself, _start)

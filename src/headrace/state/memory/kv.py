@@ -1,0 +1,81 @@
+"""The key-value store in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from headrace.records import NO_HEADERS, Headers
+from headrace.state.bytes_stores import KeyValues, next_prefix
+from headrace.state.contracts import StateStore, StoreContext, StoreIterator
+from headrace.state.memory.sorted_map import SortedMap
+from headrace.state.value_codecs import PLAIN, ValueCodec
+
+
+class InMemoryKeyValueStore:
+    """Bytes in a dict. Iterators show the keys there were when they were made, with their values of the moment."""
+
+    persistent = False
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.is_open = False
+        self.codec: ValueCodec = PLAIN
+        self._map: SortedMap[bytes, bytes] = SortedMap()
+        # The dict's own method: a read costs nothing more than the dict.
+        self.get: Callable[[bytes], bytes | None] = self._map.entries.get
+
+    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
+        """Open the (empty) store."""
+        self.is_open = True
+        context.register(root or self, self.restore)
+
+    def flush_cache(self) -> None:
+        """Nothing is cached."""
+
+    def flush(self) -> None:
+        """Nothing to write."""
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._map.clear()
+        self.is_open = False
+
+    def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
+        """Apply one record of the changelog."""
+        self.put(key, self.codec.from_changelog(value, timestamp, headers))
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Set the value; None deletes."""
+        if value is None:
+            self._map.remove(key)
+        else:
+            self._map.put(key, value)
+
+    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
+        """Set the value unless there is one, which is returned."""
+        current = self.get(key)
+        if current is None:
+            self.put(key, value)
+        return current
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Set several values."""
+        for key, value in entries:
+            self.put(key, value)
+
+    def delete(self, key: bytes) -> bytes | None:
+        """Delete; returns the value there was."""
+        return self._map.remove(key)
+
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
+        """The entries of both ends and between."""
+        return StoreIterator(self._map.items(key_from, key_to, forward=forward))
+
+    def prefix_scan(self, prefix: bytes) -> KeyValues:
+        """The entries whose keys begin with ``prefix``."""
+        entries = self._map.items(prefix, next_prefix(prefix))
+        return StoreIterator(entry for entry in entries if entry[0].startswith(prefix))
+
+    def approximate_num_entries(self) -> int:
+        """How many entries there are; exact here."""
+        return len(self._map)

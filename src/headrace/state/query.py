@@ -1,0 +1,285 @@
+"""Interactive queries: questions to a store, and its answers (KIP-796).
+
+Only a key query looks into the cache; all others are answered by the store beneath it, so that they show
+what was flushed. A question of a kind that the store does not know is a failure, not an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from headrace.errors import ArgumentError, HeadraceError, UnsupportedError
+from headrace.records import NO_HEADERS, ValueAndTimestamp
+from headrace.state.contracts import StoreIterator
+from headrace.state.layers.headers import HEADERS, SESSION_HEADERS
+from headrace.state.position import Position, PositionBound
+from headrace.windows import MAX_TIMESTAMP
+
+_MIN_TIMESTAMP = -(2**63)
+_WITH_HEADERS = "_with_headers"
+
+
+class FailureReason(Enum):
+    """Why a query has no result."""
+
+    UNKNOWN_QUERY_TYPE = "UNKNOWN_QUERY_TYPE"
+    NOT_ACTIVE = "NOT_ACTIVE"
+    NOT_UP_TO_BOUND = "NOT_UP_TO_BOUND"
+    NOT_PRESENT = "NOT_PRESENT"
+    DOES_NOT_EXIST = "DOES_NOT_EXIST"
+    STORE_EXCEPTION = "STORE_EXCEPTION"
+
+
+class ResultOrder(Enum):
+    """In which order an iterator gives its entries; ``ANY`` leaves it to the store."""
+
+    ANY = "any"
+    ASCENDING = "ascending"
+    DESCENDING = "descending"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The answer of one store: a result, or the reason why there is none."""
+
+    result: Any = None
+    failure_reason: FailureReason | None = None
+    failure_message: str | None = None
+    position: Position | None = None
+
+    @property
+    def is_success(self) -> bool:
+        """Whether there is a result (which may be None)."""
+        return self.failure_reason is None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyQuery:
+    """The value of ``key``."""
+
+    key: Any
+    skip_cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampedKeyQuery:
+    """The value of ``key`` with its timestamp."""
+
+    key: Any
+    skip_cache: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RangeQuery:
+    """The values of the keys from ``lower`` to ``upper``, both included; None is no bound."""
+
+    lower: Any = None
+    upper: Any = None
+    order: ResultOrder = ResultOrder.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampedRangeQuery:
+    """As ``RangeQuery``, with the timestamps of the values."""
+
+    lower: Any = None
+    upper: Any = None
+    order: ResultOrder = ResultOrder.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedKeyQuery:
+    """The latest version of ``key``, or the one that was valid at ``as_of``."""
+
+    key: Any
+    as_of: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MultiVersionedKeyQuery:
+    """The versions of ``key`` that were valid at some time from ``from_time`` to ``to_time``."""
+
+    key: Any
+    from_time: int | None = None
+    to_time: int | None = None
+    order: ResultOrder = ResultOrder.ANY
+
+
+@dataclass(frozen=True, slots=True)
+class WindowKeyQuery:
+    """The windows of ``key`` that start from ``from_time`` to ``to_time``."""
+
+    key: Any
+    from_time: int | None = None
+    to_time: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRangeQuery:
+    """The windows of all keys that start from ``from_time`` to ``to_time``, or the sessions of ``key``."""
+
+    key: Any = None
+    from_time: int | None = None
+    to_time: int | None = None
+
+
+Query = (
+    KeyQuery
+    | TimestampedKeyQuery
+    | RangeQuery
+    | TimestampedRangeQuery
+    | VersionedKeyQuery
+    | MultiVersionedKeyQuery
+    | WindowKeyQuery
+    | WindowRangeQuery
+)
+
+
+def execute(store: Any, query: Query, bound: PositionBound | None = None) -> QueryResult:
+    """Ask ``store`` (a typed store) the ``query``; ``bound`` says how far it must have come."""
+    answer = _ANSWERS.get((_family(store), type(query)))
+    position = _position(store)
+    if answer is None or _keeps_headers_on_disk(store):
+        return _unknown(store, query, position)
+    if bound is not None and not bound.permits(position, _partition(store)):
+        message = f"store {store.name} has come to {position} and not yet to {bound.position}"
+        return QueryResult(None, FailureReason.NOT_UP_TO_BOUND, message, position)
+    try:
+        return QueryResult(answer(store, query), position=position)
+    except _NotForThisStoreError:
+        return _unknown(store, query, position)
+    except (ArgumentError, UnsupportedError):
+        raise
+    except HeadraceError as error:
+        return QueryResult(None, FailureReason.STORE_EXCEPTION, str(error), position)
+
+
+class _NotForThisStoreError(Exception):
+    """The store knows this kind of query, but not in this form."""
+
+
+def _unknown(store: Any, query: Query, position: Position) -> QueryResult:
+    message = f"store {store.name} ({store.store_type}) cannot answer {query}"
+    return QueryResult(None, FailureReason.UNKNOWN_QUERY_TYPE, message, position)
+
+
+def _family(store: Any) -> str:
+    return str(store.store_type).removesuffix(_WITH_HEADERS)
+
+
+def _has_headers(store: Any) -> bool:
+    return str(store.store_type).endswith(_WITH_HEADERS)
+
+
+def _keeps_headers_on_disk(store: Any) -> bool:
+    # Such stores answer no query at all yet, as in Kafka Streams 4.3; those that lose the headers do.
+    return _has_headers(store) and store.persistent and store.inner.codec in (HEADERS, SESSION_HEADERS)
+
+
+def _position(store: Any) -> Position:
+    position = getattr(store, "position", None)
+    return Position() if position is None else position.copy()
+
+
+def _partition(store: Any) -> int:
+    return int(str(store.task_id).rpartition("_")[2])
+
+
+def _beneath_cache(store: Any) -> Any:
+    """The same typed store over the layer beneath the cache."""
+    return store.uncached()
+
+
+def _key(store: Any, query: KeyQuery | TimestampedKeyQuery) -> Any:
+    # The cached values of stores with headers are not looked at, as in Kafka Streams.
+    skip_cache = query.skip_cache or _has_headers(store)
+    return _without_headers((_beneath_cache(store) if skip_cache else store).get(query.key))
+
+
+def _key_plain(store: Any, query: KeyQuery) -> Any:
+    found = _key(store, query)
+    return None if found is None else found.value
+
+
+def _without_headers(found: Any) -> Any:
+    return found._replace(headers=NO_HEADERS) if isinstance(found, ValueAndTimestamp) and found.headers else found
+
+
+def _all_without_headers(store: Any, entries: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
+    if not _has_headers(store):
+        return entries
+    return StoreIterator(((key, _without_headers(found)) for key, found in entries), entries.close)
+
+
+def _range(store: Any, query: RangeQuery | TimestampedRangeQuery) -> StoreIterator[Any, Any]:
+    beneath = _beneath_cache(store)
+    descending = query.order is ResultOrder.DESCENDING
+    scan = beneath.reverse_range if descending else beneath.range
+    return _all_without_headers(store, scan(query.lower, query.upper))
+
+
+def _range_plain(store: Any, query: RangeQuery) -> StoreIterator[Any, Any]:
+    entries: StoreIterator[Any, ValueAndTimestamp] = _range(store, query)
+    return StoreIterator(((key, found.value) for key, found in entries), entries.close)
+
+
+def _window_key(store: Any, query: WindowKeyQuery) -> StoreIterator[int, Any]:
+    if query.from_time is None or query.to_time is None:
+        raise _NotForThisStoreError
+    found = _beneath_cache(store).fetch_range(query.key, query.from_time, query.to_time)
+    return _all_without_headers(store, found)
+
+
+def _window_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
+    if query.from_time is None or query.to_time is None:
+        raise _NotForThisStoreError
+    found = _beneath_cache(store).fetch_all(query.from_time, query.to_time)
+    return _all_without_headers(store, found)
+
+
+def _session_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
+    if query.key is None:
+        raise _NotForThisStoreError
+    return _beneath_cache(store).fetch(query.key)  # type: ignore[no-any-return]
+
+
+def _version(store: Any, query: VersionedKeyQuery) -> Any:
+    return store.version(query.key, query.as_of)
+
+
+def _versions(store: Any, query: MultiVersionedKeyQuery) -> Iterator[Any]:
+    time_from = _MIN_TIMESTAMP if query.from_time is None else query.from_time
+    time_to = MAX_TIMESTAMP if query.to_time is None else query.to_time
+    if time_from > time_to:
+        message = f"from_time ({time_from}) cannot be after to_time ({time_to})"
+        raise ArgumentError(message)
+    # Any order means from the latest back.
+    descending = query.order is not ResultOrder.ASCENDING
+    return store.versions(query.key, time_from, time_to, descending=descending)  # type: ignore[no-any-return]
+
+
+def _refuse(store: Any, query: Query) -> Any:
+    message = f"versioned stores cannot answer a {type(query).__name__}"
+    raise UnsupportedError(message, hint="Ask a VersionedKeyQuery or a MultiVersionedKeyQuery.")
+
+
+_ANSWERS: dict[tuple[str, type], Callable[[Any, Any], Any]] = {
+    ("kv", KeyQuery): _key,
+    ("kv", RangeQuery): _range,
+    ("timestamped_kv", KeyQuery): _key_plain,
+    ("timestamped_kv", TimestampedKeyQuery): _key,
+    ("timestamped_kv", RangeQuery): _range_plain,
+    ("timestamped_kv", TimestampedRangeQuery): _range,
+    ("window", WindowKeyQuery): _window_key,
+    ("window", WindowRangeQuery): _window_range,
+    ("timestamped_window", WindowKeyQuery): _window_key,
+    ("timestamped_window", WindowRangeQuery): _window_range,
+    ("session", WindowRangeQuery): _session_range,
+    ("versioned", VersionedKeyQuery): _version,
+    ("versioned", MultiVersionedKeyQuery): _versions,
+    ("versioned", KeyQuery): _refuse,
+    ("versioned", RangeQuery): _refuse,
+}

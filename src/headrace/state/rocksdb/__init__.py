@@ -1,0 +1,1 @@
+"""Bytes stores that keep their entries in RocksDB."""

@@ -1,0 +1,112 @@
+"""One RocksDB database: bytes to bytes, ordered by key. Everything persistent is kept in such a one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from rocksdict import Options, Rdict
+
+from headrace.errors import ArgumentError
+from headrace.state.bytes_stores import next_prefix
+
+if TYPE_CHECKING:
+    from headrace.state.contracts import StoreContext
+
+__all__ = ["Database", "next_prefix", "raw_options"]
+
+
+class Database:
+    """An open RocksDB database. Scans see the entries as they were when the scan began."""
+
+    __slots__ = ("_rdict", "_scans", "get")
+
+    def __init__(self, path: Path, options: Options | None = None) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._rdict = Rdict(str(path), options or raw_options())
+        self._scans: WeakSet[Generator[tuple[bytes, bytes], None, None]] = WeakSet()
+        self.get = self._rdict.get
+        """``get(key)``: its value or None."""
+
+    @classmethod
+    def open(cls, name: str, context: StoreContext) -> Database:
+        """The database of the store ``name`` below the task's directory; the user may tune its options."""
+        _check_file_name(name)
+        options = raw_options()
+        tune = context.config["rocksdb.config.setter"]
+        if tune is not None:
+            tune(name, options, context.config.originals)
+        return cls(context.state_dir / "rocksdb" / name, options)
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Write ``value``; None deletes."""
+        if value is None:
+            self._rdict.delete(key)
+        else:
+            self._rdict.put(key, value)
+
+    def scan(
+        self, start: bytes = b"", end: bytes | None = None, *, reverse: bool = False
+    ) -> Generator[tuple[bytes, bytes], None, None]:
+        """The entries with ``start <= key < end``, in order of their keys."""
+        if reverse:
+            scan = _backward(self._rdict.items(backwards=True, from_key=end), start, end)
+        else:
+            scan = _forward(self._rdict.items(from_key=start), end)
+        self._scans.add(scan)
+        return scan
+
+    def first_key(self, start: bytes, end: bytes | None = None) -> bytes | None:
+        """The first key of the span."""
+        return next((key for key, _ in self.scan(start, end)), None)
+
+    def delete_prefix(self, prefix: bytes) -> None:
+        """Delete all keys that begin with ``prefix``."""
+        end = next_prefix(prefix)
+        if end is not None:
+            self._rdict.delete_range(prefix, end)
+            return
+        for key, _ in self.scan(prefix):
+            self._rdict.delete(key)
+
+    def approximate_num_entries(self) -> int:
+        """About how many entries there are; an overwritten one may count twice."""
+        return self._rdict.property_int_value("rocksdb.estimate-num-keys") or 0
+
+    def flush(self) -> None:
+        """Hand what was written to the operating system; a crash of the process then loses nothing."""
+        self._rdict.flush_wal(False)
+
+    def close(self) -> None:
+        """Close the files, and the scans that would keep them open."""
+        for scan in list(self._scans):
+            scan.close()
+        self._rdict.close()
+
+
+def raw_options() -> Options:
+    """Options of a database whose keys and values are bytes as they are."""
+    return Options(raw_mode=True)
+
+
+def _check_file_name(name: str) -> None:
+    if name in ("", ".", "..") or any(character in name for character in "/\\\0"):
+        message = f"a persistent store cannot be called {name!r}: its name is the name of its directory"
+        raise ArgumentError(message, hint="Use letters, digits, '.', '_' and '-' only.")
+
+
+def _forward(entries: Any, end: bytes | None) -> Generator[tuple[bytes, bytes], None, None]:
+    for entry in entries:
+        if end is not None and entry[0] >= end:
+            return
+        yield entry
+
+
+def _backward(entries: Any, start: bytes, end: bytes | None) -> Generator[tuple[bytes, bytes], None, None]:
+    for entry in entries:
+        if entry[0] < start:
+            return
+        if end is None or entry[0] < end:
+            yield entry

@@ -1,0 +1,346 @@
+"""Entries in RocksDB that expire by time: a store cut into segments, each holding a span of time.
+
+An entry lives in the segment of its time. A whole segment expires at once, when its span has left the retention;
+until then reads leave out what is too old. All segments share one database: an entry's key there is the segment's id
+(eight bytes), then its own.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from headrace.errors import StoreError
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers
+from headrace.serde.bytes_keys import (
+    parse_session_key,
+    parse_window_store_key,
+    session_end,
+    session_key,
+    window_store_key,
+    window_store_start,
+)
+from headrace.state.contracts import StateStore, StoreContext
+from headrace.state.rocksdb.database import Database
+from headrace.state.value_codecs import PLAIN, ValueCodec
+from headrace.windows import MAX_TIMESTAMP
+
+MAX_SEQUENCE = 0x7FFFFFFF
+
+RESERVED = b"\xff" * 8
+"""A prefix that belongs to no segment: the versioned store keeps its latest values there."""
+
+_ID = struct.Struct(">q")
+_WINDOW_SUFFIX = struct.Struct(">qi")
+_SESSION_SUFFIX = struct.Struct(">qq")
+
+Matches = Callable[[bytes], bool]
+Entries = Iterator[tuple[bytes, bytes]]
+
+
+class KeySchema(Protocol):
+    """How the key of an entry is composed, and which stretch of keys a lookup has to read."""
+
+    needs_time_range: bool
+    """Whether a lookup whose time range is empty finds nothing (windows), or may still (sessions)."""
+
+    def time_of(self, key: bytes) -> int:
+        """The time that chooses the segment."""
+
+    def fixed_bounds(self, key: bytes, time_from: int, time_to: int) -> tuple[bytes, bytes]:
+        """First and last key of the entries of one key."""
+
+    def lower_bound(self, key: bytes) -> bytes:
+        """The least key that entries of ``key`` or more can have."""
+
+    def upper_bound(self, key: bytes, time_to: int) -> bytes:
+        """The greatest key that entries of ``key`` or less can have, up to ``time_to``."""
+
+    def matcher(self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int) -> Matches:
+        """Whether an entry belongs to the answer."""
+
+    def last_time(self, time_to: int) -> int:
+        """The last time whose segment must be searched."""
+
+
+class WindowKeySchema:
+    """Key, window start, sequence number; the start chooses the segment."""
+
+    needs_time_range = True
+
+    def time_of(self, key: bytes) -> int:
+        """The window start."""
+        return window_store_start(key)
+
+    def fixed_bounds(self, key: bytes, time_from: int, time_to: int) -> tuple[bytes, bytes]:
+        """From the first window to the last."""
+        return window_store_key(key, max(0, time_from)), window_store_key(key, time_to, MAX_SEQUENCE)
+
+    def lower_bound(self, key: bytes) -> bytes:
+        """The key at time 0."""
+        return key + bytes(_WINDOW_SUFFIX.size)
+
+    def upper_bound(self, key: bytes, time_to: int) -> bytes:
+        """The key at the last time."""
+        return _upper_bound(key, _WINDOW_SUFFIX.pack(time_to, MAX_SEQUENCE))
+
+    def matcher(self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int) -> Matches:
+        """Key and start lie in the range."""
+
+        def matches(data: bytes) -> bool:
+            key, start, _ = parse_window_store_key(data)
+            return (
+                time_from <= start <= time_to
+                and (key_from is None or key >= key_from)
+                and (key_to is None or key <= key_to)
+            )
+
+        return matches
+
+    def last_time(self, time_to: int) -> int:
+        """The end of the time range."""
+        return time_to
+
+
+class SessionKeySchema:
+    """Key, session end, session start; the end chooses the segment. Time ranges are (earliest end, latest start)."""
+
+    needs_time_range = False
+
+    def time_of(self, key: bytes) -> int:
+        """The session end."""
+        return session_end(key)
+
+    def fixed_bounds(self, key: bytes, time_from: int, time_to: int) -> tuple[bytes, bytes]:
+        """From the earliest end on."""
+        return session_key(key, 0, max(0, time_from)), session_key(key, time_to, MAX_TIMESTAMP)
+
+    def lower_bound(self, key: bytes) -> bytes:
+        """The key at time 0."""
+        return key + bytes(_SESSION_SUFFIX.size)
+
+    def upper_bound(self, key: bytes, time_to: int) -> bytes:
+        """The key at the end of time."""
+        return _upper_bound(key, _SESSION_SUFFIX.pack(MAX_TIMESTAMP, time_to))
+
+    def matcher(self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int) -> Matches:
+        """The key lies in the range, the session ends no earlier and starts no later."""
+
+        def matches(data: bytes) -> bool:
+            key, start, end = parse_session_key(data)
+            return (
+                end >= time_from
+                and start <= time_to
+                and (key_from is None or key >= key_from)
+                and (key_to is None or key <= key_to)
+            )
+
+        return matches
+
+    def last_time(self, time_to: int) -> int:
+        """Sessions may end any time later."""
+        return MAX_TIMESTAMP
+
+
+def _upper_bound(key: bytes, suffix: bytes) -> bytes:
+    # Kafka's OrderedBytes: a shorter key's suffix may sort after a longer key, so cut the key where it could.
+    if suffix[0] == 0:
+        return key + suffix
+    size = 1
+    while size < len(key) and key[size] >= suffix[0]:
+        size += 1
+    return key[:size] + suffix
+
+
+class Segments:
+    """Which segments there are, and their entries in one database."""
+
+    __slots__ = ("_database", "_ids", "_interval_ms", "_retention_ms")
+
+    def __init__(self, database: Database, retention_ms: int, interval_ms: int) -> None:
+        self._database = database
+        self._retention_ms = retention_ms
+        self._interval_ms = interval_ms
+        self._ids = list(_existing_ids(database))
+
+    def id_of(self, timestamp: int) -> int:
+        """The segment that ``timestamp`` falls into; rounds towards 0, as Java does."""
+        return timestamp // self._interval_ms if timestamp >= 0 else -(-timestamp // self._interval_ms)
+
+    def open_if_live(self, segment_id: int, stream_time: int) -> bool:
+        """Make the segment if it is not there, and drop those that expired; False if itself has expired."""
+        if segment_id < self.id_of(stream_time - self._retention_ms):
+            return False
+        if not self._has(segment_id):
+            insort(self._ids, segment_id)
+        self.expire(stream_time)
+        return True
+
+    def get(self, segment_id: int, key: bytes) -> bytes | None:
+        """The value of an entry."""
+        return self._database.get(_ID.pack(segment_id) + key) if self._has(segment_id) else None
+
+    def put(self, segment_id: int, key: bytes, value: bytes | None) -> None:
+        """Write an entry; None deletes."""
+        self._database.put(_ID.pack(segment_id) + key, value)
+
+    def delete(self, segment_id: int, key: bytes) -> None:
+        """Delete an entry."""
+        if self._has(segment_id):
+            self._database.put(_ID.pack(segment_id) + key, None)
+
+    def between(self, time_from: int, time_to: int, *, forward: bool) -> list[int]:
+        """The segments that the span of time touches."""
+        low = bisect_left(self._ids, self.id_of(time_from))
+        ids = self._ids[low : bisect_right(self._ids, self.id_of(time_to))]
+        return ids if forward else ids[::-1]
+
+    def scan(self, segment_id: int, lower: bytes | None, upper: bytes | None, *, forward: bool) -> Entries:
+        """The entries of one segment between two keys, both included."""
+        prefix = _ID.pack(segment_id)
+        end = _ID.pack(segment_id + 1) if upper is None else prefix + upper + b"\0"
+        for key, value in self._database.scan(prefix + (lower or b""), end, reverse=not forward):
+            yield key[_ID.size :], value
+
+    def _has(self, segment_id: int) -> bool:
+        at = bisect_left(self._ids, segment_id)
+        return at < len(self._ids) and self._ids[at] == segment_id
+
+    def expire(self, stream_time: int) -> None:
+        """Delete the segments that lie wholly before the retention."""
+        end = bisect_left(self._ids, self.id_of(stream_time - self._retention_ms))
+        for segment_id in self._ids[:end]:
+            self._database.delete_prefix(_ID.pack(segment_id))
+        del self._ids[:end]
+
+
+def _existing_ids(database: Database) -> Iterator[int]:
+    key = database.first_key(b"", RESERVED)
+    while key is not None:
+        (segment_id,) = _ID.unpack_from(key)
+        yield segment_id
+        key = database.first_key(_ID.pack(segment_id + 1), RESERVED)
+
+
+class SegmentedStore:
+    """A store of entries that expire by time; window and session stores are made of it."""
+
+    persistent = True
+
+    def __init__(self, name: str, retention_ms: int, segment_interval_ms: int, schema: KeySchema) -> None:
+        self.name = name
+        self.codec: ValueCodec = PLAIN
+        self._schema = schema
+        self._retention_ms = retention_ms
+        self._segment_interval_ms = segment_interval_ms
+        self._stream_time = NO_TIMESTAMP
+        self._database: Database | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the store can be used."""
+        return self._database is not None
+
+    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
+        """Open the database."""
+        self._context = context
+        self._database = Database.open(self.name, context)
+        self._segments = Segments(self._database, self._retention_ms, self._segment_interval_ms)
+        context.register(root or self, self.restore)
+
+    def flush_cache(self) -> None:
+        """Nothing is cached."""
+
+    def flush(self) -> None:
+        """Hand what was written to RocksDB's files."""
+        self._check_open()
+        assert self._database is not None
+        self._database.flush()
+
+    def close(self) -> None:
+        """Close the database and its iterators."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
+        """Apply one record of the changelog; one that has expired is left out and not counted."""
+        time = self._schema.time_of(key)
+        self._stream_time = max(self._stream_time, time)
+        segment_id = self._segments.id_of(time)
+        if self._segments.open_if_live(segment_id, self._stream_time):
+            self._segments.put(segment_id, key, self.codec.from_changelog(value, timestamp, headers))
+
+    def put_entry(self, key: bytes, value: bytes | None) -> None:
+        """Write an entry; dropped when its segment has expired."""
+        self._check_open()
+        time = self._schema.time_of(key)
+        if time > self._stream_time:
+            self._stream_time = time
+        segment_id = self._segments.id_of(time)
+        if self._segments.open_if_live(segment_id, self._stream_time):
+            self._segments.put(segment_id, key, value)
+        else:
+            self._context.drop("expired-segment")
+
+    def remove_entry(self, key: bytes) -> None:
+        """Delete an entry."""
+        self._check_open()
+        time = self._schema.time_of(key)
+        self._stream_time = max(self._stream_time, time)
+        self._segments.delete(self._segments.id_of(time), key)
+
+    def get_entry(self, key: bytes) -> bytes | None:
+        """The value of an entry, unless it is too old."""
+        self._check_open()
+        time = self._schema.time_of(key)
+        return None if time < self._first_live() else self._segments.get(self._segments.id_of(time), key)
+
+    def fetch_key(self, key: bytes, time_from: int, time_to: int, *, forward: bool) -> Entries:
+        """The entries of one key, by segment."""
+        first = max(time_from, self._first_live())
+        bounds = self._schema.fixed_bounds(key, first, time_to)
+        return self._fetch(key, key, first, time_to, bounds, forward)
+
+    def fetch_range_of_keys(
+        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool
+    ) -> Entries:
+        """The entries of a range of keys, by segment, then key."""
+        if key_from is not None and key_to is not None and key_from > key_to:
+            return iter(())
+        first = max(time_from, self._first_live())
+        lower = None if key_from is None else self._schema.lower_bound(key_from)
+        upper = None if key_to is None else self._schema.upper_bound(key_to, time_to)
+        return self._fetch(key_from, key_to, first, time_to, (lower, upper), forward)
+
+    def _fetch(
+        self,
+        key_from: bytes | None,
+        key_to: bytes | None,
+        time_from: int,
+        time_to: int,
+        bounds: tuple[bytes | None, bytes | None],
+        forward: bool,
+    ) -> Entries:
+        self._check_open()
+        if self._schema.needs_time_range and time_to < time_from:
+            return iter(())
+        segments = self._segments
+        ids = segments.between(time_from, self._schema.last_time(time_to), forward=forward)
+        matches = self._schema.matcher(key_from, key_to, time_from, time_to)
+        return (
+            entry
+            for segment_id in ids
+            for entry in segments.scan(segment_id, *bounds, forward=forward)
+            if matches(entry[0])
+        )
+
+    def _first_live(self) -> int:
+        return self._stream_time - self._retention_ms + 1
+
+    def _check_open(self) -> None:
+        if self._database is None:
+            message = f"store {self.name} is closed"
+            raise StoreError(message)

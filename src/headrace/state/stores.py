@@ -1,0 +1,362 @@
+"""State stores, as users name them: ``from headrace import stores``.
+
+A *supplier* says which store keeps the bytes (``stores.in_memory("counts")``); tables take one as ``store=``. A *builder*
+adds the serdes, for ``add_state_store`` (``stores.key_value(stores.persistent("seen"))``). ``ROCKSDB`` and ``IN_MEMORY``
+are the kinds of stores that the DSL makes by itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.durations import Duration, to_ms
+from headrace.errors import ArgumentError, ConfigError, OperatorTypeError
+from headrace.state.builders import (
+    HeadersKeyValueStoreBuilder,
+    HeadersSessionStoreBuilder,
+    HeadersWindowStoreBuilder,
+    KeyValueStoreBuilder,
+    SessionStoreBuilder,
+    TimestampedKeyValueStoreBuilder,
+    TimestampedWindowStoreBuilder,
+    WindowStoreBuilder,
+)
+from headrace.state.layers.versioned import VersionedStoreBuilder
+from headrace.state.rocksdb.time_ordered import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
+from headrace.state.suppliers import (
+    InMemoryKeyValueSupplier,
+    InMemorySessionSupplier,
+    InMemoryWindowSupplier,
+    LRUSupplier,
+    RocksDBKeyValueSupplier,
+    RocksDBSessionSupplier,
+    RocksDBWindowSupplier,
+    VersionedSupplier,
+)
+from headrace.windows import EmitStrategy
+
+if TYPE_CHECKING:
+    from headrace.serde import Serde
+
+__all__ = [
+    "IN_MEMORY",
+    "ROCKSDB",
+    "dsl_store",
+    "in_memory",
+    "in_memory_session",
+    "in_memory_window",
+    "join_window",
+    "key_value",
+    "lru",
+    "persistent",
+    "persistent_session",
+    "persistent_session_with_headers",
+    "persistent_timestamped",
+    "persistent_timestamped_window",
+    "persistent_timestamped_window_with_headers",
+    "persistent_timestamped_with_headers",
+    "persistent_window",
+    "session",
+    "timestamped_key_value",
+    "timestamped_window",
+    "versioned",
+    "versioned_key_value",
+    "window",
+]
+
+
+# Suppliers
+
+
+def in_memory(name: str) -> InMemoryKeyValueSupplier:
+    """A key-value store in memory."""
+    return InMemoryKeyValueSupplier(_name(name))
+
+
+def lru(name: str, max_entries: int) -> LRUSupplier:
+    """A key-value store in memory that keeps the ``max_entries`` entries used last."""
+    _not_negative(max_entries, "max_entries")
+    return LRUSupplier(_name(name), max_entries)
+
+
+def persistent(name: str) -> RocksDBKeyValueSupplier:
+    """A key-value store in RocksDB."""
+    return RocksDBKeyValueSupplier(_name(name))
+
+
+def persistent_timestamped(name: str) -> RocksDBKeyValueSupplier:
+    """A key-value store in RocksDB that keeps a timestamp with each value."""
+    return RocksDBKeyValueSupplier(_name(name), is_timestamped=True)
+
+
+def persistent_timestamped_with_headers(name: str) -> RocksDBKeyValueSupplier:
+    """A key-value store in RocksDB that keeps a timestamp and headers with each value."""
+    return RocksDBKeyValueSupplier(_name(name), is_timestamped=True, has_headers=True)
+
+
+def versioned(name: str, history: Duration, segment_interval: Duration | None = None) -> VersionedSupplier:
+    """A key-value store in RocksDB that keeps every version of a key for the time of ``history``."""
+    history_ms = _not_negative(to_ms(history, "history"), "history")
+    if segment_interval is None:
+        return VersionedSupplier(_name(name), history_ms, _versioned_segment_interval(history_ms))
+    interval_ms = to_ms(segment_interval, "segment_interval")
+    if interval_ms < 1:
+        message = f"segment_interval must be at least 1 ms ({interval_ms} ms)"
+        raise ArgumentError(message)
+    return VersionedSupplier(_name(name), history_ms, interval_ms)
+
+
+def persistent_window(
+    name: str, retention: Duration, size: Duration, retain_duplicates: bool = False
+) -> RocksDBWindowSupplier:
+    """A window store in RocksDB."""
+    retention_ms, size_ms = _window_times(name, retention, size)
+    return RocksDBWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates)
+
+
+def persistent_timestamped_window(
+    name: str, retention: Duration, size: Duration, retain_duplicates: bool = False
+) -> RocksDBWindowSupplier:
+    """A window store in RocksDB that keeps a timestamp with each value."""
+    retention_ms, size_ms = _window_times(name, retention, size)
+    return RocksDBWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates, is_timestamped=True)
+
+
+def persistent_timestamped_window_with_headers(
+    name: str, retention: Duration, size: Duration, retain_duplicates: bool = False
+) -> RocksDBWindowSupplier:
+    """A window store in RocksDB that keeps a timestamp and headers with each value."""
+    retention_ms, size_ms = _window_times(name, retention, size)
+    return RocksDBWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates, True, has_headers=True)
+
+
+def in_memory_window(
+    name: str, retention: Duration, size: Duration, retain_duplicates: bool = False
+) -> InMemoryWindowSupplier:
+    """A window store in memory."""
+    retention_ms, size_ms = _window_times(name, retention, size)
+    return InMemoryWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates)
+
+
+def persistent_session(name: str, retention: Duration) -> RocksDBSessionSupplier:
+    """A session store in RocksDB."""
+    return RocksDBSessionSupplier(_name(name), _not_negative(to_ms(retention, "retention"), "retention"))
+
+
+def persistent_session_with_headers(name: str, retention: Duration) -> RocksDBSessionSupplier:
+    """A session store in RocksDB that keeps headers with each value."""
+    retention_ms = _not_negative(to_ms(retention, "retention"), "retention")
+    return RocksDBSessionSupplier(_name(name), retention_ms, has_headers=True)
+
+
+def in_memory_session(name: str, retention: Duration) -> InMemorySessionSupplier:
+    """A session store in memory."""
+    return InMemorySessionSupplier(_name(name), _not_negative(to_ms(retention, "retention"), "retention"))
+
+
+# Builders
+
+
+def key_value(
+    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+) -> KeyValueStoreBuilder:
+    """A builder of key-value stores with bare values."""
+    return KeyValueStoreBuilder(supplier, key_serde, value_serde)
+
+
+def timestamped_key_value(
+    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+) -> KeyValueStoreBuilder:
+    """A builder of key-value stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them."""
+    kind = HeadersKeyValueStoreBuilder if _keeps_headers(supplier) else TimestampedKeyValueStoreBuilder
+    return kind(supplier, key_serde, value_serde)
+
+
+def versioned_key_value(
+    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+) -> VersionedStoreBuilder:
+    """A builder of versioned key-value stores."""
+    if supplier is None:
+        raise OperatorTypeError("a store builder needs a supplier", hint='For example stores.versioned("name", day).')
+    return VersionedStoreBuilder(supplier, key_serde, value_serde)
+
+
+def window(
+    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+) -> WindowStoreBuilder:
+    """A builder of window stores with bare values."""
+    return WindowStoreBuilder(supplier, key_serde, value_serde)
+
+
+def timestamped_window(
+    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+) -> WindowStoreBuilder:
+    """A builder of window stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them."""
+    kind = HeadersWindowStoreBuilder if _keeps_headers(supplier) else TimestampedWindowStoreBuilder
+    return kind(supplier, key_serde, value_serde)
+
+
+def join_window(
+    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+) -> WindowStoreBuilder:
+    """A builder of the window stores of a stream join: values with timestamp and headers, whatever the supplier keeps."""
+    return HeadersWindowStoreBuilder(supplier, key_serde, value_serde)
+
+
+def session(
+    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+) -> SessionStoreBuilder:
+    """A builder of session stores; with headers where the supplier keeps them."""
+    kind = HeadersSessionStoreBuilder if _keeps_headers(supplier) else SessionStoreBuilder
+    return kind(supplier, key_serde, value_serde)
+
+
+# The kinds of stores that the DSL makes by itself
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStore:
+    """A kind of store and a name: ``store=stores.IN_MEMORY("counts")`` keeps the operator's own retention and sizes."""
+
+    name: str
+    kind: Any
+
+
+class StoreKind:
+    """What the kinds share: called with a name, they say it along with the kind."""
+
+    def __call__(self, name: str) -> NamedStore:
+        """A store of this kind called ``name``."""
+        return NamedStore(name, self)
+
+
+class RocksDBStores(StoreKind):
+    """Stores in RocksDB: the default. Those of aggregations that emit when a window closes are ordered by time."""
+
+    def key_value_store(self, name: str, format: str = "TIMESTAMPED") -> RocksDBKeyValueSupplier:
+        """The supplier of a table's store."""
+        return RocksDBKeyValueSupplier(
+            _name(name), is_timestamped=format in ("TIMESTAMPED", "HEADERS"), has_headers=format == "HEADERS"
+        )
+
+    def window_store(
+        self,
+        name: str,
+        retention_ms: int,
+        size_ms: int,
+        retain_duplicates: bool,
+        emit_strategy: EmitStrategy,
+        is_sliding: bool,
+        is_timestamped: bool,
+        format: str = "TIMESTAMPED",
+    ) -> RocksDBWindowSupplier | TimeOrderedWindowSupplier:
+        """The supplier of a windowed table's store, or of one side of a stream join."""
+        _window_times(name, retention_ms, size_ms)
+        has_headers = format == "HEADERS"
+        if emit_strategy is EmitStrategy.ON_WINDOW_CLOSE:
+            return TimeOrderedWindowSupplier(
+                _name(name),
+                retention_ms,
+                size_ms,
+                retain_duplicates,
+                with_index=is_sliding or has_headers,
+                has_headers=has_headers,
+            )
+        is_timestamped = format in ("TIMESTAMPED", "HEADERS")
+        return RocksDBWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates, is_timestamped, has_headers)
+
+    def session_store(
+        self, name: str, retention_ms: int, emit_strategy: EmitStrategy, format: str = "PLAIN"
+    ) -> RocksDBSessionSupplier | TimeOrderedSessionSupplier:
+        """The supplier of a session table's store."""
+        has_headers = format == "HEADERS"
+        if emit_strategy is EmitStrategy.ON_WINDOW_CLOSE:
+            return TimeOrderedSessionSupplier(_name(name), retention_ms, has_headers)
+        return RocksDBSessionSupplier(_name(name), _not_negative(retention_ms, "retention"), has_headers)
+
+
+class InMemoryStores(StoreKind):
+    """Stores in memory."""
+
+    def key_value_store(self, name: str, format: str = "TIMESTAMPED") -> InMemoryKeyValueSupplier:
+        """The supplier of a table's store."""
+        return in_memory(name)
+
+    def window_store(
+        self,
+        name: str,
+        retention_ms: int,
+        size_ms: int,
+        retain_duplicates: bool,
+        emit_strategy: EmitStrategy,
+        is_sliding: bool,
+        is_timestamped: bool,
+        format: str = "TIMESTAMPED",
+    ) -> InMemoryWindowSupplier:
+        """The supplier of a windowed table's store, or of one side of a stream join."""
+        return in_memory_window(name, retention_ms, size_ms, retain_duplicates)
+
+    def session_store(
+        self, name: str, retention_ms: int, emit_strategy: EmitStrategy, format: str = "PLAIN"
+    ) -> InMemorySessionSupplier:
+        """The supplier of a session table's store."""
+        return in_memory_session(name, retention_ms)
+
+
+ROCKSDB = RocksDBStores()
+IN_MEMORY = InMemoryStores()
+
+_BY_NAME = {"rocksdb": ROCKSDB, "inmemory": IN_MEMORY}
+
+
+def dsl_store(kind: Any) -> Any:
+    """The kind of stores that a setting means: a name, a class or an object with ``key_value_store`` and so on."""
+    if kind is None:
+        return ROCKSDB
+    if isinstance(kind, str):
+        found = _BY_NAME.get(kind.replace("_", "").lower())
+        if found is None:
+            message = f"there is no kind of store called {kind!r}"
+            raise ConfigError(message, hint='Use "rocksDB" or "in_memory", or give an object that makes suppliers.')
+        return found
+    if isinstance(kind, type):
+        return kind()
+    if not hasattr(kind, "key_value_store"):
+        message = f"{kind!r} does not make store suppliers"
+        raise ConfigError(message, hint="It needs key_value_store(), window_store() and session_store().")
+    return kind
+
+
+def _keeps_headers(supplier: Any) -> bool:
+    return bool(getattr(supplier, "has_headers", False))
+
+
+def _name(name: str) -> str:
+    if name is None:
+        raise OperatorTypeError("a store needs a name")
+    return name
+
+
+def _not_negative(number: int, what: str) -> int:
+    if number < 0:
+        message = f"{what} cannot be negative ({number})"
+        raise ArgumentError(message)
+    return number
+
+
+def _window_times(name: str, retention: Duration, size: Duration) -> tuple[int, int]:
+    retention_ms = _not_negative(to_ms(retention, "retention"), "retention")
+    size_ms = _not_negative(to_ms(size, "size"), "size")
+    if size_ms > retention_ms:
+        message = f"the retention of window store {name!r} cannot be smaller than its window size"
+        raise ArgumentError(message, detail=f"size {size_ms} ms, retention {retention_ms} ms")
+    return retention_ms, size_ms
+
+
+def _versioned_segment_interval(history_ms: int) -> int:
+    # Kafka Streams' choice: a few segments for short histories, more and longer ones for long histories.
+    for up_to_ms, parts, at_least_ms in ((60_000, 3, 2_000), (300_000, 5, 20_000), (3_600_000, 12, 60_000)):
+        if history_ms <= up_to_ms:
+            return max(history_ms // parts, at_least_ms)
+    return max(history_ms // 24, 300_000)

@@ -1,0 +1,153 @@
+"""Suppliers: the data that says which bytes store to make. They travel inside a topology."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.state.memory.kv import InMemoryKeyValueStore
+from headrace.state.memory.lru import LRUStore
+from headrace.state.memory.session import InMemorySessionStore
+from headrace.state.memory.window import InMemoryWindowStore
+from headrace.state.rocksdb.kv import RocksDBStore
+from headrace.state.rocksdb.session import RocksDBSessionStore
+from headrace.state.rocksdb.versioned import RocksDBVersionedStore
+from headrace.state.rocksdb.window import RocksDBWindowStore
+
+_MIN_SEGMENT_INTERVAL_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class InMemoryKeyValueSupplier:
+    """Key-value stores in memory."""
+
+    name: str
+
+    metrics_scope = "in-memory"
+
+    def get(self) -> InMemoryKeyValueStore:
+        """A new store."""
+        return InMemoryKeyValueStore(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class LRUSupplier:
+    """Key-value stores in memory that keep the entries used last."""
+
+    name: str
+    max_entries: int
+
+    metrics_scope = "in-memory-lru"
+
+    def get(self) -> LRUStore:
+        """A new store."""
+        return LRUStore(self.name, self.max_entries)
+
+
+@dataclass(frozen=True, slots=True)
+class RocksDBKeyValueSupplier:
+    """Key-value stores in RocksDB: for bare values, for values with timestamps, or with headers as well."""
+
+    name: str
+    is_timestamped: bool = False
+    has_headers: bool = False
+
+    metrics_scope = "rocksdb"
+
+    def get(self) -> RocksDBStore:
+        """A new store."""
+        return RocksDBStore(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedSupplier:
+    """Versioned key-value stores in RocksDB."""
+
+    name: str
+    history_ms: int
+    segment_interval_ms: int
+
+    metrics_scope = "rocksdb"
+    is_versioned = True
+
+    def get(self) -> RocksDBVersionedStore:
+        """A new store."""
+        return RocksDBVersionedStore(self.name, self.history_ms, self.segment_interval_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class RocksDBWindowSupplier:
+    """Window stores in RocksDB: for bare values, for values with timestamps, or with headers as well."""
+
+    name: str
+    retention_ms: int
+    window_size_ms: int
+    retain_duplicates: bool = False
+    is_timestamped: bool = False
+    has_headers: bool = False
+
+    metrics_scope = "rocksdb-window"
+
+    @property
+    def segment_interval_ms(self) -> int:
+        """How much time one segment holds."""
+        return max(self.retention_ms // 2, _MIN_SEGMENT_INTERVAL_MS)
+
+    def get(self) -> RocksDBWindowStore:
+        """A new store."""
+        return RocksDBWindowStore(
+            self.name, self.retention_ms, self.segment_interval_ms, retain_duplicates=self.retain_duplicates
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InMemoryWindowSupplier:
+    """Window stores in memory."""
+
+    name: str
+    retention_ms: int
+    window_size_ms: int
+    retain_duplicates: bool = False
+
+    metrics_scope = "in-memory-window"
+    # There are no segments; with this the cache has the same order as the store: by time.
+    segment_interval_ms = 1
+
+    def get(self) -> InMemoryWindowStore:
+        """A new store."""
+        return InMemoryWindowStore(self.name, self.retention_ms, retain_duplicates=self.retain_duplicates)
+
+
+@dataclass(frozen=True, slots=True)
+class RocksDBSessionSupplier:
+    """Session stores in RocksDB, for bare values or with headers."""
+
+    name: str
+    retention_ms: int
+    has_headers: bool = False
+
+    metrics_scope = "rocksdb-session"
+
+    @property
+    def segment_interval_ms(self) -> int:
+        """How much time one segment holds."""
+        return max(self.retention_ms // 2, _MIN_SEGMENT_INTERVAL_MS)
+
+    def get(self) -> RocksDBSessionStore:
+        """A new store."""
+        return RocksDBSessionStore(self.name, self.retention_ms, self.segment_interval_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class InMemorySessionSupplier:
+    """Session stores in memory."""
+
+    name: str
+    retention_ms: int
+
+    metrics_scope = "in-memory-session"
+    # There are no segments; with this the cache has the same order as the store: by time.
+    segment_interval_ms = 1
+
+    def get(self) -> InMemorySessionStore:
+        """A new store."""
+        return InMemorySessionStore(self.name, self.retention_ms)

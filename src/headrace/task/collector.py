@@ -1,0 +1,228 @@
+"""What a task writes: serialised, given a partition, handed to the producer port of its host.
+
+A record that cannot be written goes to the production exception handler.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from headrace.errors import ArgumentError, ProcessingError, StreamsError, TaskCorruptedError, WrongTypeError
+from headrace.metrics import StreamsMetrics
+from headrace.metrics.topic_count import TopicCount
+from headrace.records import Headers, Record, RecordContext
+from headrace.task.failures import processing_error
+from headrace.task.handlers import (
+    Decision,
+    ErrorHandlerContext,
+    ProducedRecord,
+    ProductionHandler,
+    SerializationOrigin,
+    ask,
+    is_retriable,
+)
+
+log = logging.getLogger(__name__)
+
+Serialize = Callable[[str, Any], "bytes | None"]
+
+
+class ProducerPort(Protocol):
+    """The host's side: takes bytes for topics. An error of ``send`` goes to the production exception handler."""
+
+    def send(
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+    ) -> None:
+        """Write one record; ``partition`` None leaves it to the hash of the key, ``timestamp`` None to the clock."""
+
+    def partitions_for(self, topic: str) -> int:
+        """How many partitions a topic has; 0 where it does not exist."""
+
+    def flush(self) -> None:
+        """Return when everything sent so far is written."""
+
+
+class RecordSource(Protocol):
+    """What the collector asks of its task: the record being processed, and the count of drops."""
+
+    record_context: RecordContext | None
+
+    metrics: StreamsMetrics
+
+    @property
+    def task_id(self) -> str:
+        """``<sub-topology>_<partition>``."""
+
+    def drop(self, reason: str) -> None:
+        """Count a dropped record."""
+
+
+class RecordCollector:
+    """The one way out of a task."""
+
+    __slots__ = ("_handler", "_port", "_task", "_written", "failure", "port_send")
+
+    def __init__(self, port: ProducerPort, handler: ProductionHandler, task: RecordSource) -> None:
+        self._port = port
+        self._handler = handler
+        self._task = task
+        self._written: dict[str, TopicCount] = {}
+        self.port_send = port.send
+        self.failure: Exception | None = None
+        """An error that came after ``send`` had returned; the next send or flush raises it."""
+
+    def send(
+        self,
+        topic: str,
+        record: Record[Any, Any],
+        serialize_key: Serialize,
+        serialize_value: Serialize,
+        node: str,
+        partition: int | None = None,
+    ) -> None:
+        """Serialise ``record`` and write it to ``topic``."""
+        if self.failure is not None:
+            self._raise_failure()
+        try:
+            key = serialize_key(topic, record.key)
+        except Exception as error:
+            self._on_unserializable(SerializationOrigin.KEY, topic, partition, record, node, error)
+            return
+        try:
+            value = serialize_value(topic, record.value)
+        except Exception as error:
+            self._on_unserializable(SerializationOrigin.VALUE, topic, partition, record, node, error)
+            return
+        try:
+            self.port_send(topic, partition, record.timestamp, key, value, record.headers)
+        except Exception as error:
+            failed = ProducedRecord(topic, partition, record.timestamp, key, value, record.headers)
+            self.on_send_error(failed, error, node)
+            if self.failure is not None:
+                self._raise_failure()
+        else:
+            (self._written.get(topic) or self._new_count(topic, node)).add(topic, key, value, record.headers)
+
+    def send_partitioned(
+        self,
+        topic: str,
+        record: Record[Any, Any],
+        serialize_key: Serialize,
+        serialize_value: Serialize,
+        node: str,
+        partitioner: Callable[[str, Any, Any, int], int | Iterable[int] | None],
+    ) -> None:
+        """The same, to the partitions that ``partitioner`` names: none, one or several; None means the default."""
+        count = self._port.partitions_for(topic)
+        if count < 1:
+            message = f"the topic {topic!r} has no partitions to write to"
+            raise StreamsError(message, hint="Create the topic before the application starts.", at=f"node {node}")
+        chosen = partitioner(topic, record.key, record.value, count)
+        if chosen is None or isinstance(chosen, int):
+            self.send(topic, record, serialize_key, serialize_value, node, chosen)
+            return
+        partitions = sorted(set(chosen))
+        if not partitions:
+            self._task.drop("the partitioner chose no partition")
+        for partition in partitions:
+            self.send(topic, record, serialize_key, serialize_value, node, partition)
+
+    def send_change(
+        self, topic: str, partition: int, timestamp: int | None, key: bytes, value: bytes | None, headers: Headers
+    ) -> None:
+        """Append to a changelog. Buffers have no time of their own and leave it to the producer: None."""
+        if self.failure is not None:
+            self._raise_failure()
+        if timestamp is not None and timestamp < 0:
+            message = f"the changelog {topic!r} cannot take the timestamp {timestamp}"
+            raise ArgumentError(
+                message, hint="Write to a timestamped store through its timestamped face, with a real timestamp."
+            )
+        self.port_send(topic, partition, timestamp, key, value, headers)
+
+    def send_dead_letters(self, letters: Iterable[ProducedRecord], node: str | None) -> None:
+        """Write the dead-letter records of a handler's response; they are bytes already."""
+        for letter in letters:
+            try:
+                self.port_send(*letter)
+            except Exception as error:
+                self.on_send_error(letter, error, node)
+
+    def on_send_error(self, record: ProducedRecord, error: Exception, node: str | None) -> None:
+        """Ask the handler about a record that the port could not write; what it decides shows at the next send."""
+        context = ErrorHandlerContext.of(self._task.record_context, node, self._task.task_id)
+        try:
+            response = ask(self._handler.handle, context, record, error)
+        except Exception as fatal:
+            self.failure = self._handler_failed(node, fatal)
+            return
+        self.send_dead_letters(response.dead_letters, node)
+        if response.decision is Decision.RETRY and is_retriable(error):
+            self.failure = TaskCorruptedError(
+                f"the task {self._task.task_id} has to start again from what it committed: {error}"
+            )
+        elif response.decision is Decision.RESUME:
+            self._task.drop("the record could not be produced")
+        else:
+            self.failure = StreamsError(f"could not write to the topic {record.topic!r}: {error}", at=f"node {node}")
+            self.failure.__cause__ = error
+
+    def flush(self) -> None:
+        """Return when everything is written; raise what went wrong meanwhile."""
+        self._port.flush()
+        if self.failure is not None:
+            self._raise_failure()
+
+    def _new_count(self, topic: str, node: str) -> TopicCount:
+        count = self._written[topic] = TopicCount()
+        self._task.metrics.topic_gauge(node, topic, "records-produced-total", lambda: count.records)
+        self._task.metrics.topic_gauge(node, topic, "bytes-produced-total", lambda: count.bytes)
+        return count
+
+    def _raise_failure(self) -> None:
+        failure, self.failure = self.failure, None
+        assert failure is not None
+        raise failure
+
+    def _on_unserializable(
+        self,
+        origin: SerializationOrigin,
+        topic: str,
+        partition: int | None,
+        record: Record[Any, Any],
+        node: str,
+        error: Exception,
+    ) -> None:
+        part = origin.value.lower()
+        if isinstance(error, WrongTypeError):
+            # Kafka never asks the handler here: the program is wrong, not the record (ClassCastException).
+            message = f"the {part} serde of the topic {topic!r} does not fit the {part}: {error.message}"
+            raise StreamsError(message, detail=error.detail, hint=error.hint, at=f"node {node}") from error
+        task = self._task
+        failed = ProducedRecord(topic, partition, record.timestamp, record.key, record.value, record.headers)
+        context = ErrorHandlerContext.of(task.record_context, node, task.task_id)
+        try:
+            response = ask(self._handler.handle_serialization_error, context, failed, error, origin)
+        except Exception as fatal:
+            raise self._handler_failed(node, fatal) from fatal
+        self.send_dead_letters(response.dead_letters, node)
+        if response.decision is not Decision.RESUME:
+            message = f"could not serialize the {part} of a record for the topic {topic!r}: {error}"
+            raise StreamsError(message, detail=f"timestamp {record.timestamp}", at=f"node {node}") from error
+        log.warning("skipping a record for the topic %s: its %s cannot be serialized", topic, part)
+        task.drop("the record could not be serialized")
+
+    def _handler_failed(self, node: str | None, fatal: Exception) -> ProcessingError:
+        failure = processing_error(
+            "the production exception handler itself failed", str(node), self._task.record_context, fatal
+        )
+        failure.__cause__ = fatal
+        return failure

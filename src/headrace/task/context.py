@@ -1,0 +1,377 @@
+"""What processors and stores see of their task.
+
+One ``TaskContext`` is shared by everything in a task; each node has a ``RuntimeNodeContext`` of its own, which knows
+the node's children and stores.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.durations import Duration, to_ms
+from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError
+from headrace.processors.api import Cancellable, PunctuationType, Punctuator
+from headrace.records import (
+    NO_HEADERS,
+    NO_TIMESTAMP,
+    Headers,
+    Record,
+    RecordContext,
+    RecordMetadata,
+)
+from headrace.state.contracts import RestoreCallback, StateStore
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.metrics import StreamsMetrics
+    from headrace.serde import Serde
+    from headrace.state.cache import ThreadCache
+    from headrace.task.collector import RecordCollector
+    from headrace.task.state_registry import StateRegistry
+
+log = logging.getLogger(__name__)
+
+Process = Callable[[Record[Any, Any]], None]
+
+
+class Host(Protocol):
+    """What a node may ask of its task beyond stores and forwarding."""
+
+    @property
+    def stream_time(self) -> int:
+        """The highest timestamp so far."""
+
+    def schedule(
+        self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
+    ) -> Cancellable:
+        """Call ``callback`` at intervals."""
+
+    def request_commit(self) -> None:
+        """Ask for a commit soon."""
+
+
+class TaskContext:
+    """The context stores are given, and the state that all node contexts of a task share."""
+
+    __slots__ = (
+        "_changelogs",
+        "_state_dir",
+        "application_id",
+        "cache",
+        "collector",
+        "config",
+        "global_stores",
+        "host",
+        "is_active",
+        "metadata_changed",
+        "metrics",
+        "partition",
+        "prefix",
+        "processor_metadata",
+        "record_context",
+        "registry",
+        "system_time_ms",
+        "task_id",
+    )
+
+    record_context: RecordContext | None
+    collector: RecordCollector
+    host: Host
+
+    def __init__(
+        self,
+        task_id: str,
+        config: StreamsConfig,
+        *,
+        metrics: StreamsMetrics,
+        cache: ThreadCache,
+        registry: StateRegistry,
+        state_dir: Path | Callable[[], Path],
+        prefix: str,
+        changelogs: Mapping[str, str],
+        global_stores: Mapping[str, Any],
+        partition: int = 0,
+    ) -> None:
+        self.task_id = task_id
+        self.config = config
+        self.application_id = config.application_id
+        self.metrics = metrics
+        self.cache = cache
+        self.registry = registry
+        self.prefix = prefix
+        self.partition = partition
+        self.global_stores = global_stores
+        self.record_context = None
+        self.system_time_ms = NO_TIMESTAMP
+        self.is_active = False
+        self.processor_metadata: dict[str, int] = {}
+        self.metadata_changed = False
+        self._changelogs = changelogs
+        self._state_dir = state_dir
+
+    @property
+    def state_dir(self) -> Path:
+        """The directory of this task, made when somebody first asks for it."""
+        if not isinstance(self._state_dir, Path):
+            self._state_dir = self._state_dir()
+        self._state_dir.mkdir(parents=True, exist_ok=True)
+        return self._state_dir
+
+    def register(self, store: StateStore, restore: RestoreCallback | None) -> None:
+        """Make the store known to the task: it will be flushed, restored and closed with it."""
+        self.registry.register(store, restore)
+
+    def log_change(
+        self, store_name: str, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS
+    ) -> None:
+        """Append to the store's changelog."""
+        self.collector.send_change(self._changelogs[store_name], self.partition, timestamp, key, value, headers)
+
+    def changelog_topic(self, store_name: str) -> str:
+        """The store's changelog; for a store without one the name it would have."""
+        return self._changelogs.get(store_name) or f"{self.prefix}-{store_name}-changelog"
+
+    def drop(self, reason: str, node: str | None = None) -> None:
+        """Count a dropped record; the first of each reason is logged as a warning, later ones for debugging only."""
+        level = logging.WARNING if self.metrics.drop(reason) == 1 else logging.DEBUG
+        if log.isEnabledFor(level):
+            context = self.record_context
+            place = "no record" if context is None else context.metadata
+            log.log(level, "task %s dropped a record at node %s (%s): %s", self.task_id, node, place, reason)
+
+    @contextmanager
+    def active(self, context: RecordContext | None, now_ms: int) -> Iterator[None]:
+        """While nodes are initialised, punctuated or closed, and caches flushed: forwarding is allowed."""
+        was_active, self.is_active = self.is_active, True
+        self.record_context = context
+        self.system_time_ms = now_ms
+        try:
+            yield
+        finally:
+            self.is_active = was_active
+
+
+class RuntimeNodeContext:
+    """The context of one node."""
+
+    __slots__ = ("_by_name", "_children", "_stores", "_task", "node_name")
+
+    def __init__(self, task: TaskContext, node_name: str, stores: tuple[str, ...]) -> None:
+        self._task = task
+        self._stores = frozenset(stores)
+        self._children: tuple[Process, ...] = (self._too_early,)
+        self._by_name: dict[str, Process] = {}
+        self.node_name = node_name
+
+    def attach(self, children: list[tuple[str, Process]]) -> None:
+        """Learn whom to forward to, in order."""
+        self._children = tuple(process for _, process in children)
+        self._by_name = dict(children)
+
+    def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
+        """Hand ``record`` to all children, in the order they were attached, or to the one called ``child``."""
+        task = self._task
+        if not task.is_active:
+            raise self._out_of_scope("forward")
+        targets = self._children if child is None else (self._child(child),)
+        held = task.record_context
+        if held is not None and (record.timestamp != held[0] or record.headers is not held[4]):
+            _, offset, partition, topic, _, raw_key, raw_value = held
+            task.record_context = RecordContext(
+                record.timestamp, offset, partition, topic, record.headers, raw_key, raw_value
+            )
+        try:
+            for process in targets:
+                process(record)
+        finally:
+            task.record_context = held
+
+    def store(self, name: str) -> Any:
+        """The state store ``name``, which must be connected to this processor (or be a global store)."""
+        shared = self._task.global_stores.get(name)
+        if shared is not None:
+            return ReadOnlyStore(shared)
+        if name not in self._stores:
+            message = f"the processor {self.node_name} has no access to the store {name!r}: they are not connected"
+            raise StreamsError(
+                message,
+                hint="Connect them: add_state_store(builder, processors=...), connect_processor_and_state_stores(...), "
+                "stores=[...] in process(), process_values() or transform_values(), or stores on the supplier itself.",
+            )
+        return self._task.registry.store(name)
+
+    def schedule(
+        self, interval: Duration, punctuation: PunctuationType, callback: Punctuator, start: int | None = None
+    ) -> Cancellable:
+        """Call ``callback`` every ``interval`` of the given clock; ``start`` anchors the grid (KIP-1146)."""
+        interval_ms = to_ms(interval, "interval")
+        if interval_ms < 1:
+            raise ArgumentError("the interval of a punctuation must be at least 1 millisecond")
+        if start is not None and start < 0:
+            raise ArgumentError("the start of a punctuation cannot lie before 1970")
+        if not self._task.is_active:
+            message = f"schedule() of {self.node_name} was called from outside its task"
+            raise IllegalStateError(message)
+        return self._task.host.schedule(self.node_name, interval_ms, punctuation, callback, start)
+
+    def commit(self) -> None:
+        """Ask for a commit soon."""
+        self._task.host.request_commit()
+
+    def drop(self, reason: str) -> None:
+        """Count the current record as dropped for ``reason``."""
+        self._task.drop(reason, self.node_name)
+
+    def internal_topic(self, suffix: str) -> str:
+        """``<application id or topic prefix>-<suffix>``."""
+        return f"{self._task.prefix}-{suffix}"
+
+    def processor_metadata(self, key: str) -> int | None:
+        """A number that travels with the committed offsets."""
+        return self._task.processor_metadata.get(key)
+
+    def set_processor_metadata(self, key: str, value: int) -> None:
+        """Keep a number with the next committed offsets."""
+        self._task.processor_metadata[key] = value
+        self._task.metadata_changed = True
+
+    def app_configs(self) -> Mapping[str, Any]:
+        """The configuration as given."""
+        return dict(self._task.config.originals)
+
+    def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
+        """The part of it that starts with ``prefix``, which is cut off."""
+        return dict(self._task.config.with_prefix(prefix))
+
+    @property
+    def record_context(self) -> RecordContext | None:
+        """The current record's origin, time and headers."""
+        return self._task.record_context
+
+    @record_context.setter
+    def record_context(self, context: RecordContext | None) -> None:
+        self._task.record_context = context
+
+    @property
+    def record_metadata(self) -> RecordMetadata | None:
+        """Topic, partition and offset of the current record; None, -1 and -1 while punctuating."""
+        context = self._task.record_context
+        return None if context is None else RecordMetadata(context.topic, context.partition, context.offset)
+
+    @property
+    def application_id(self) -> str:
+        """``application.id``."""
+        return self._task.application_id
+
+    @property
+    def task_id(self) -> str:
+        """``<sub-topology>_<partition>``."""
+        return self._task.task_id
+
+    @property
+    def config(self) -> StreamsConfig:
+        """The whole configuration."""
+        return self._task.config
+
+    @property
+    def key_serde(self) -> Serde[Any]:
+        """The default key serde."""
+        return self._task.config.default_key_serde
+
+    @property
+    def value_serde(self) -> Serde[Any]:
+        """The default value serde."""
+        return self._task.config.default_value_serde
+
+    @property
+    def state_dir(self) -> Path:
+        """The directory of this task."""
+        return self._task.state_dir
+
+    @property
+    def metrics(self) -> StreamsMetrics:
+        """The metrics of this task."""
+        return self._task.metrics
+
+    @property
+    def current_system_time_ms(self) -> int:
+        """The wall clock as of the current record or punctuation."""
+        return self._task.system_time_ms
+
+    @property
+    def current_stream_time_ms(self) -> int:
+        """The highest timestamp the task has seen; -1 before the first record."""
+        return self._task.host.stream_time
+
+    def _child(self, name: str) -> Process:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            message = f"{self.node_name} has no child called {name!r} to forward to"
+            children = ", ".join(self._by_name) or "none"
+            raise StreamsError(message, detail=f"its children are: {children}") from None
+
+    def _too_early(self, record: Record[Any, Any]) -> None:
+        message = f"{self.node_name} forwarded a record before all nodes were initialised"
+        raise IllegalStateError(message, hint="Do not forward in init(); schedule a punctuation there instead.")
+
+    def _out_of_scope(self, call: str) -> StreamsError:
+        return StreamsError(
+            f"{call}() of {self.node_name} was called from outside its task",
+            hint="Call it inside process() or a punctuation; is one processor object shared by several nodes or tasks?",
+        )
+
+
+class GlobalNodeContext(RuntimeNodeContext):
+    """The context of a node that fills a global store."""
+
+    __slots__ = ()
+
+    def store(self, name: str) -> Any:
+        """The global store ``name``, to read and write; None where there is none."""
+        return self._task.registry.find(name)
+
+    def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
+        """Hand ``record`` on to the children."""
+        if child is not None:
+            raise UnsupportedError("a global processor cannot choose whom to forward to")
+        RuntimeNodeContext.forward(self, record)
+
+    def schedule(
+        self, interval: Duration, punctuation: PunctuationType, callback: Punctuator, start: int | None = None
+    ) -> Cancellable:
+        """Refused."""
+        raise UnsupportedError("a global processor cannot schedule punctuations")
+
+    @property
+    def current_stream_time_ms(self) -> int:
+        """Refused: global stores are filled from all partitions at once."""
+        raise UnsupportedError("a global processor has no stream time")
+
+
+_WRITES = frozenset(
+    {"put", "put_if_absent", "put_all", "delete", "remove", "flush", "init", "close", "set_flush_listener"}
+)
+
+
+class ReadOnlyStore:
+    """A global store as the processors of a task see it: what it can be asked, without what changes it."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _WRITES:
+            return self._refuse
+        found = getattr(self._store, name)
+        if callable(found):
+            setattr(self, name, found)
+        return found
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        message = f"the global store {self._store.name!r} is read-only here"
+        raise UnsupportedError(message, hint="Only the processor of the global store itself may write to it.")

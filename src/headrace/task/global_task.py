@@ -1,0 +1,132 @@
+"""The task that fills global stores: it reads all partitions of their topics and commits nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.errors import StoreError, UnsupportedError
+from headrace.metrics import StreamsMetrics
+from headrace.processors.api import Cancellable, PunctuationType, Punctuator
+from headrace.records import NO_TIMESTAMP, Record, RecordContext
+from headrace.state.cache import ThreadCache
+from headrace.task.context import TaskContext
+from headrace.task.handlers import (
+    Decision,
+    ErrorHandlerContext,
+    Handle,
+    LogAndContinueExceptionHandler,
+    ask,
+    processing_handler,
+)
+from headrace.task.nodes import SourceNode, connect, make_nodes
+from headrace.task.partition_group import RawRecord, TopicPartition
+from headrace.task.state_registry import ChangelogEntry, StateRegistry
+from headrace.task.stream_task import system_clock
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.topology.task_plan import TaskPlan
+
+TASK_ID = "-1_-1"
+
+
+class GlobalTask:
+    """Keeps the global stores of an application up to date."""
+
+    def __init__(
+        self,
+        plan: TaskPlan,
+        config: StreamsConfig,
+        *,
+        clock: Callable[[], int] = system_clock,
+        cache: ThreadCache | None = None,
+        metrics: StreamsMetrics | None = None,
+        state_dir: Path | Callable[[], Path] | None = None,
+        deserialization_handler: Handle | None = None,
+    ) -> None:
+        self.plan = plan
+        self.offsets: dict[TopicPartition, int] = {}
+        """The next offset to read, by partition."""
+        self.stream_time = NO_TIMESTAMP
+        self._clock = clock
+        self._deserialization_handler = deserialization_handler or LogAndContinueExceptionHandler().handle
+        self.registry = StateRegistry()
+        self.context = TaskContext(
+            TASK_ID,
+            config,
+            metrics=(metrics or StreamsMetrics.of(config, config.application_id, clock)).for_task(TASK_ID),
+            cache=cache if cache is not None else ThreadCache(max(0, config["statestore.cache.max.bytes"])),
+            registry=self.registry,
+            state_dir=state_dir or config.state_dir / config.application_id / "global",
+            prefix=plan.prefix,
+            changelogs=plan.store_to_changelog,
+            global_stores={},
+        )
+        self.context.host = self
+        # Without this setting Kafka lets the raw error through, whatever the handler.
+        enabled = bool(config["processing.exception.handler.global.enabled"])
+        self._nodes = make_nodes(plan, self.context, processing_handler(config) if enabled else None, is_global=True)
+
+    @property
+    def stores(self) -> dict[str, Any]:
+        """The global stores by name, for the contexts of other tasks."""
+        return {store.name: store for store in self.registry}
+
+    def initialize(self) -> None:
+        """Open the stores, then initialise the nodes."""
+        for builder in self.plan.global_stores.values():
+            builder.build().init(self.context)
+        for node in self._nodes.values():
+            with self.context.active(None, self._clock()):
+                node.init()
+        connect(self.plan, self._nodes)
+
+    def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
+        """Apply records of a store's topic as they are; only where its processor need not see them."""
+        return self.registry.restore(store, entries)
+
+    def update(self, record: RawRecord) -> None:
+        """Process one record."""
+        topic, partition, offset, timestamp, raw_key, raw_value, headers = record
+        source = self._nodes[self.plan.source_topics[topic]]
+        assert isinstance(source, SourceNode)
+        try:
+            key, value = source.read_key(topic, raw_key), source.read_value(topic, raw_value)
+        except Exception as error:
+            self._on_unreadable(record, source.name, error)
+        else:
+            context = RecordContext(timestamp, offset, partition, topic, headers)
+            with self.context.active(context, self._clock()):
+                source.process(Record(key, value, timestamp, headers))
+        self.offsets[topic, partition] = offset + 1
+
+    def flush(self) -> None:
+        """Flush the stores."""
+        with self.context.active(self.context.record_context, self._clock()):
+            self.registry.flush()
+
+    def close(self) -> None:
+        """Flush and close the stores. As in Kafka the processors are not told."""
+        try:
+            self.flush()
+        finally:
+            self.registry.close()
+
+    def schedule(
+        self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
+    ) -> Cancellable:
+        """Refused."""
+        raise UnsupportedError("a global processor cannot schedule punctuations")
+
+    def request_commit(self) -> None:
+        """Nothing to do: a global task commits nothing."""
+
+    def _on_unreadable(self, record: RawRecord, node: str, error: Exception) -> None:
+        topic, partition, offset, timestamp, key, value, headers = record
+        context = ErrorHandlerContext(topic, partition, offset, headers, node, TASK_ID, timestamp, key, value)
+        if ask(self._deserialization_handler, context, record, error).decision is not Decision.RESUME:
+            message = f"a record of a global topic could not be deserialized: {error}"
+            raise StoreError(message, at=f"node {node}, record {topic}-{partition}@{offset}") from error
+        self.context.drop("the record could not be deserialized", node)

@@ -1,0 +1,308 @@
+"""What happens to a record that cannot be read, processed or written: the three exception handlers.
+
+A handler is a function ``(context, record, error)`` that returns a ``Response``: go on without the record
+(``resume()``), ``fail()``, or (production only) ``retry()``; the first two may bring dead-letter records (KIP-1034).
+An object with a method ``handle`` of that form is a handler too; its ``configure(config)``, if it has one, is called
+before the task starts. A production handler gets a fourth argument, ``origin``, where serialisation failed; an object
+may take those calls in ``handle_serialization_error`` instead.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.errors import ConfigError, OperatorTypeError
+from headrace.records import NO_HEADERS, Headers, RecordContext
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+
+log = logging.getLogger(__name__)
+
+DEAD_LETTER_TOPIC = "errors.dead.letter.queue.topic.name"
+
+
+class ProducedRecord(NamedTuple):
+    """A record as it goes to a topic; ``partition`` is None where the key decides, ``timestamp`` where the producer."""
+
+    topic: str
+    partition: int | None
+    timestamp: int | None
+    key: Any
+    value: Any
+    headers: Headers = NO_HEADERS
+
+
+class Decision(Enum):
+    """What a handler wants to happen next."""
+
+    RESUME = "resume"
+    FAIL = "fail"
+    RETRY = "retry"
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """A handler's answer: a decision, and records for dead-letter topics."""
+
+    decision: Decision
+    dead_letters: tuple[ProducedRecord, ...] = ()
+
+
+def resume(dead_letters: Iterable[ProducedRecord] = ()) -> Response:
+    """Go on without the record; it counts as dropped."""
+    return Response(Decision.RESUME, tuple(dead_letters))
+
+
+def fail(dead_letters: Iterable[ProducedRecord] = ()) -> Response:
+    """Stop the task with the error."""
+    return Response(Decision.FAIL, tuple(dead_letters))
+
+
+def retry() -> Response:
+    """Start the task again from what it last committed; only for errors of the producer that may pass."""
+    return Response(Decision.RETRY)
+
+
+class SerializationOrigin(str, Enum):
+    """Which part of a record could not be written."""
+
+    KEY = "KEY"
+    VALUE = "VALUE"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorHandlerContext:
+    """Where an error happened: the source record (its raw bytes too, where still known), the node and the task."""
+
+    topic: str | None
+    partition: int
+    offset: int
+    headers: Headers
+    node: str | None
+    task_id: str
+    timestamp: int
+    source_raw_key: bytes | None = None
+    source_raw_value: bytes | None = None
+
+    @classmethod
+    def of(cls, context: RecordContext | None, node: str | None, task_id: str) -> ErrorHandlerContext:
+        """From the context of the current record."""
+        if context is None:
+            return cls(None, -1, -1, NO_HEADERS, node, task_id, -1)
+        timestamp, offset, partition, topic, headers, raw_key, raw_value = context
+        return cls(topic, partition, offset, headers, node, task_id, timestamp, raw_key, raw_value)
+
+
+Handle = Callable[..., "Response | None"]
+"""A handler as it is called: ``(context, record, error)``, and ``origin`` where serialisation failed."""
+
+
+class ProductionHandler(NamedTuple):
+    """The two calls of a production handler."""
+
+    handle: Handle
+    handle_serialization_error: Handle
+
+
+def dead_letter(topic: str, context: ErrorHandlerContext, error: BaseException) -> ProducedRecord:
+    """The source record for the dead-letter ``topic``, with headers that tell what went wrong and where."""
+    told = {
+        "exception": f"{type(error).__module__}.{type(error).__qualname__}",
+        "message": getattr(error, "message", str(error)),
+        "stacktrace": "".join(traceback.format_exception(type(error), error, error.__traceback__)),
+        "topic": context.topic,
+        "partition": str(context.partition),
+        "offset": str(context.offset),
+    }
+    headers = Headers(
+        (*context.headers, *((f"__streams.errors.{name}", _encoded(text)) for name, text in told.items()))
+    )
+    return ProducedRecord(topic, None, context.timestamp, context.source_raw_key, context.source_raw_value, headers)
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+class _LoggingHandler:
+    """Logs, writes a dead letter where a topic is configured, and gives its fixed answer."""
+
+    _what = "processing"
+    _decision = Decision.FAIL
+
+    def __init__(self) -> None:
+        self.dead_letter_topic: str | None = None
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Learn the dead-letter topic, if there is one."""
+        topic = config.get(DEAD_LETTER_TOPIC)
+        self.dead_letter_topic = None if topic is None else str(topic)
+
+    def handle(self, context: ErrorHandlerContext, record: Any, error: Exception) -> Response:
+        """Log the error and answer."""
+        # What fails is raised as well; once is enough.
+        level = logging.DEBUG if self._decision is Decision.FAIL else logging.WARNING
+        log.log(
+            level,
+            "%s failed at node %s of task %s, source record %s-%s@%s",
+            self._what,
+            context.node,
+            context.task_id,
+            context.topic,
+            context.partition,
+            context.offset,
+            exc_info=error,
+        )
+        return Response(self._decision, self.dead_letters(context, error))
+
+    def dead_letters(self, context: ErrorHandlerContext, error: BaseException) -> tuple[ProducedRecord, ...]:
+        """The dead letter for the source record, where a topic is configured."""
+        if self.dead_letter_topic is None:
+            return ()
+        return (dead_letter(self.dead_letter_topic, context, error),)
+
+
+class LogAndFailExceptionHandler(_LoggingHandler):
+    """A record that cannot be read stops the task: the default."""
+
+    _what = "deserialization"
+
+
+class LogAndContinueExceptionHandler(_LoggingHandler):
+    """A record that cannot be read is skipped."""
+
+    _what = "deserialization"
+    _decision = Decision.RESUME
+
+
+class LogAndFailProcessingExceptionHandler(_LoggingHandler):
+    """A function that raises stops the task: the default."""
+
+
+class LogAndContinueProcessingExceptionHandler(_LoggingHandler):
+    """A record whose processing raises is given up at that node; its siblings go on."""
+
+    _decision = Decision.RESUME
+
+
+class DefaultProductionExceptionHandler(_LoggingHandler):
+    """A record that cannot be written stops the task, unless trying again may help."""
+
+    _what = "production"
+
+    def handle(self, context: ErrorHandlerContext, record: Any, error: Exception) -> Response:
+        """Retry what the client calls retriable, fail on the rest."""
+        if is_retriable(error):
+            return retry()
+        return Response(Decision.FAIL, self.dead_letters(context, error))
+
+    def handle_serialization_error(
+        self, context: ErrorHandlerContext, record: Any, error: Exception, origin: SerializationOrigin
+    ) -> Response:
+        """Fail."""
+        return Response(Decision.FAIL, self.dead_letters(context, error))
+
+
+class ContinueProductionExceptionHandler(_LoggingHandler):
+    """A record that cannot be written is dropped."""
+
+    _what = "production"
+    _decision = Decision.RESUME
+
+    def handle_serialization_error(
+        self, context: ErrorHandlerContext, record: Any, error: Exception, origin: SerializationOrigin
+    ) -> Response:
+        """Go on."""
+        return self.handle(context, record, error)
+
+
+def is_retriable(error: BaseException) -> bool:
+    """Whether the client that raised says that the same call may work later (``error.retriable``)."""
+    retriable = getattr(error, "retriable", False)
+    return bool(retriable() if callable(retriable) else retriable)
+
+
+_DESERIALIZATION: dict[str, Callable[[], Any]] = {
+    "log_and_fail": LogAndFailExceptionHandler,
+    "log_and_continue": LogAndContinueExceptionHandler,
+}
+_PROCESSING: dict[str, Callable[[], Any]] = {
+    "log_and_fail": LogAndFailProcessingExceptionHandler,
+    "log_and_continue": LogAndContinueProcessingExceptionHandler,
+}
+_PRODUCTION: dict[str, Callable[[], Any]] = {
+    "default": DefaultProductionExceptionHandler,
+    "log_and_fail": DefaultProductionExceptionHandler,
+    "continue": ContinueProductionExceptionHandler,
+    "log_and_continue": ContinueProductionExceptionHandler,
+}
+
+
+def deserialization_handler(config: StreamsConfig) -> Handle:
+    """The handler configured for records that cannot be read."""
+    return _handle(_resolve(config, "deserialization.exception.handler", _DESERIALIZATION))
+
+
+def processing_handler(config: StreamsConfig) -> Handle:
+    """The handler configured for functions that raise."""
+    return _handle(_resolve(config, "processing.exception.handler", _PROCESSING))
+
+
+def production_handler(config: StreamsConfig) -> ProductionHandler:
+    """The handler configured for records that cannot be written."""
+    handler = _resolve(config, "production.exception.handler", _PRODUCTION)
+    handle = _handle(handler)
+    special = getattr(handler, "handle_serialization_error", None)
+    return ProductionHandler(handle, special or (handle if _takes_origin(handle) else _without_origin(handle)))
+
+
+def _handle(handler: Any) -> Handle:
+    return getattr(handler, "handle", handler)  # type: ignore[no-any-return]
+
+
+def _takes_origin(handle: Handle) -> bool:
+    try:
+        inspect.signature(handle).bind(None, None, None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _without_origin(handle: Handle) -> Handle:
+    return lambda context, record, error, origin: handle(context, record, error)
+
+
+def ask(handler: Handle, *arguments: Any) -> Response:
+    """Call a handler and check that it answered."""
+    response = handler(*arguments)
+    if not isinstance(response, Response):
+        message = f"an exception handler must return a Response, not {response!r}"
+        raise OperatorTypeError(message, hint="Return handlers.resume() or handlers.fail().")
+    return response
+
+
+def _resolve(config: StreamsConfig, name: str, short_names: dict[str, Callable[[], Any]]) -> Any:
+    chosen = config[name]
+    if chosen is None:
+        chosen = next(iter(short_names))
+    if isinstance(chosen, str):
+        if chosen not in short_names:
+            message = f"{name} knows no handler called {chosen!r}"
+            hint = f"Use one of {', '.join(short_names)}, or a function (context, record, error)."
+            raise ConfigError(message, hint=hint)
+        chosen = short_names[chosen]
+    handler = chosen() if isinstance(chosen, type) else chosen
+    if not callable(getattr(handler, "handle", handler)):
+        message = f"{name} is no handler: {handler!r}"
+        hint = "It must be a function (context, record, error), or have a method handle of that form."
+        raise ConfigError(message, hint=hint)
+    if hasattr(handler, "configure"):
+        handler.configure(config.originals)
+    return handler

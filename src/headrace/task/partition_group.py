@@ -1,0 +1,271 @@
+"""The input of a task: one queue per partition, and the choice of the next record.
+
+The queue whose head has the smallest timestamp comes first; inside a partition offsets decide.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from headrace.errors import IllegalStateError, StreamsError
+from headrace.metrics import Sensor
+from headrace.metrics.topic_count import TopicCount
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, ConsumedRecord, Headers
+from headrace.task.context import TaskContext
+from headrace.task.failures import raised_at
+from headrace.task.handlers import Decision, ErrorHandlerContext, ask
+from headrace.task.nodes import SourceNode
+from headrace.task.priority_queue import PriorityQueue
+from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
+
+TopicPartition: TypeAlias = tuple[str, int]
+
+
+class RawRecord(NamedTuple):
+    """A record as a host feeds it; a plain tuple in this order does as well."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = NO_HEADERS
+
+
+class Head(NamedTuple):
+    """The next record of a queue, read and stamped. One that had to be skipped has no key, no value, no time."""
+
+    timestamp: int
+    key: Any
+    value: Any
+    raw: RawRecord
+    is_skipped: bool = False
+
+
+class RecordQueue:
+    """The records of one partition that wait to be processed. Only the head is deserialised."""
+
+    __slots__ = (
+        "_extract",
+        "_fifo",
+        "_handler",
+        "_task",
+        "consumed",
+        "head",
+        "partition_time",
+        "source",
+        "topic_partition",
+    )
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        source: SourceNode,
+        extractor: TimestampExtractor,
+        handler: Any,
+        task: TaskContext,
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.source = source
+        self.head: Head | None = None
+        self.partition_time = NO_TIMESTAMP
+        self.consumed = TopicCount()
+        self._fifo: deque[RawRecord] = deque()
+        # The default extractor only looks at the sign: no need to build what an extractor is shown.
+        self._extract = None if extractor is fail_on_invalid_timestamp else extractor
+        self._handler = handler
+        self._task = task
+
+    def __len__(self) -> int:
+        return len(self._fifo) + (self.head is not None)
+
+    def add(self, records: Iterable[RawRecord]) -> None:
+        """Append records in offset order."""
+        self._fifo.extend(records)
+        if self.head is None:
+            self._advance()
+
+    def poll(self) -> Head:
+        """Take the head; the next record becomes the head."""
+        head = self.head
+        assert head is not None
+        self.head = None
+        topic, _, _, _, key, value, headers = head.raw
+        self.consumed.add(topic, key, value, headers)
+        if head.timestamp > self.partition_time:
+            self.partition_time = head.timestamp
+        if self._fifo:
+            self._advance()
+        return head
+
+    def clear(self) -> None:
+        """Forget the records and the partition time."""
+        self._fifo.clear()
+        self.head = None
+        self.partition_time = NO_TIMESTAMP
+
+    def _advance(self) -> None:
+        fifo, source = self._fifo, self.source
+        skipped: RawRecord | None = None
+        while fifo:
+            raw = fifo.popleft()
+            topic, _, _, timestamp, raw_key, raw_value, _ = raw
+            try:
+                key = source.read_key(topic, raw_key)
+                value = source.read_value(topic, raw_value)
+            except Exception as error:
+                self._on_unreadable(raw, error)
+                skipped = raw
+                continue
+            if self._extract is not None or timestamp < 0:
+                timestamp = self._stamp(raw, key, value)
+                if timestamp < 0:
+                    self._task.drop("the extracted timestamp is negative", source.name)
+                    skipped = raw
+                    continue
+            self.head = Head(timestamp, key, value, raw)
+            return
+        if skipped is not None:
+            # Its offset still has to be committed.
+            self.head = Head(NO_TIMESTAMP, None, None, skipped, is_skipped=True)
+
+    def _stamp(self, raw: RawRecord, key: Any, value: Any) -> int:
+        topic, partition, offset, timestamp, _, _, headers = raw
+        extract = self._extract or fail_on_invalid_timestamp
+        consumed = ConsumedRecord(topic, partition, offset, timestamp, key, value, headers)
+        try:
+            return extract(consumed, self.partition_time)
+        except StreamsError:
+            raise
+        except Exception as error:
+            message = f"the timestamp extractor failed for the record {topic}-{partition}@{offset}: {error}"
+            raise StreamsError(message, at=raised_at(error)) from error
+
+    def _on_unreadable(self, raw: RawRecord, error: Exception) -> None:
+        topic, partition, offset, timestamp, key, value, headers = raw
+        task, node = self._task, self.source.name
+        context = ErrorHandlerContext(topic, partition, offset, headers, node, task.task_id, timestamp, key, value)
+        place = f"node {node}, record {topic}-{partition}@{offset}"
+        try:
+            response = ask(self._handler, context, raw, error)
+        except Exception as fatal:
+            message = f"the deserialization exception handler itself failed: {fatal}"
+            raise StreamsError(message, at=place) from fatal
+        if response.dead_letters:
+            task.collector.send_dead_letters(response.dead_letters, node)
+        if response.decision is not Decision.RESUME:
+            message = f"a record could not be deserialized: {getattr(error, 'message', error)}"
+            raise StreamsError(
+                message,
+                detail=getattr(error, "detail", None),
+                hint="Set deserialization.exception.handler to log_and_continue, or to your own, to skip such records.",
+                at=place,
+            ) from error
+        task.drop("the record could not be deserialized", node)
+
+
+class PartitionGroup:
+    """All queues of a task, and its stream time."""
+
+    def __init__(
+        self,
+        queues: Mapping[TopicPartition, RecordQueue],
+        *,
+        max_idle_ms: int,
+        lag_of: Callable[[TopicPartition], int | None],
+        lateness: Sensor | None = None,
+    ) -> None:
+        self._queues = dict(queues)
+        self._by_time: PriorityQueue[RecordQueue] = PriorityQueue(_head_timestamp)
+        self._max_idle_ms = max_idle_ms
+        self._lag_of = lag_of
+        self._lateness = lateness
+        self._deadlines: dict[TopicPartition, int] = {}
+        self.stream_time = NO_TIMESTAMP
+
+    def __len__(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    @property
+    def has_records(self) -> bool:
+        """Whether a record waits in some queue."""
+        return len(self._by_time) > 0
+
+    @property
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """The partitions of the task."""
+        return tuple(self._queues)
+
+    def queue(self, partition: TopicPartition) -> RecordQueue:
+        """The queue of a partition of this task."""
+        try:
+            return self._queues[partition]
+        except KeyError:
+            message = f"the task does not read {partition[0]}-{partition[1]}"
+            raise IllegalStateError(message) from None
+
+    def add_queue(self, queue: RecordQueue) -> None:
+        """Read one more partition."""
+        self._queues[queue.topic_partition] = queue
+
+    def add(self, partition: TopicPartition, records: Iterable[RawRecord]) -> None:
+        """Feed records of one partition, in offset order."""
+        queue = self.queue(partition)
+        was_empty = queue.head is None
+        queue.add(records)
+        if was_empty and queue.head is not None:
+            self._by_time.offer(queue)
+
+    def next(self) -> tuple[RecordQueue, Head] | None:
+        """Take the record that is to be processed now; stream time moves with it."""
+        queue = self._by_time.poll()
+        if queue is None:
+            return None
+        head = queue.poll()
+        if queue.head is not None:
+            self._by_time.offer(queue)
+        late_ms = self.stream_time - head.timestamp
+        if late_ms < 0:
+            self.stream_time = head.timestamp
+        if self._lateness is not None:
+            self._lateness.record(max(late_ms, 0))
+        return queue, head
+
+    def is_ready(self, now_ms: int) -> bool:
+        """Whether to process now, or wait (``max.task.idle.ms``) for a partition that has nothing buffered."""
+        if self._max_idle_ms < 0 or len(self._by_time) == len(self._queues):
+            return True
+        for partition, queue in self._queues.items():
+            if queue.head is not None:
+                self._deadlines.pop(partition, None)
+            elif not self._may_skip(partition, now_ms):
+                return False
+        return self.has_records
+
+    def set_partition_time(self, partition: TopicPartition, timestamp: int) -> None:
+        """Go on from a committed partition time."""
+        self.queue(partition).partition_time = timestamp
+        self.stream_time = max(self.stream_time, timestamp)
+
+    def clear(self) -> None:
+        """Forget all records and times."""
+        for queue in self._queues.values():
+            queue.clear()
+        self._by_time.clear()
+        self._deadlines.clear()
+        self.stream_time = NO_TIMESTAMP
+
+    def _may_skip(self, partition: TopicPartition, now_ms: int) -> bool:
+        """Whether the empty partition is caught up and was waited for long enough."""
+        lag = self._lag_of(partition)
+        if lag is None or lag > 0:
+            self._deadlines.pop(partition, None)
+            return False
+        return now_ms >= self._deadlines.setdefault(partition, now_ms + self._max_idle_ms)
+
+
+def _head_timestamp(queue: RecordQueue) -> int:
+    return NO_TIMESTAMP if queue.head is None else queue.head.timestamp

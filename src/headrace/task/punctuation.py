@@ -1,0 +1,78 @@
+"""Punctuation: calls into a node at intervals of stream time or wall-clock time.
+
+A schedule that is due fires once per check, however many of its intervals have passed, and then moves to the
+next point of its grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headrace.processors.api import Punctuator
+from headrace.task.priority_queue import PriorityQueue
+
+
+@dataclass(slots=True)
+class Punctuation:
+    """One schedule: who is called, when next, how often. It is its own handle for ``cancel``."""
+
+    node: str
+    due_ms: int
+    interval_ms: int
+    punctuator: Punctuator
+    is_cancelled: bool = False
+
+    def cancel(self) -> None:
+        """Never call the punctuator again; also from inside the punctuator."""
+        self.is_cancelled = True
+
+    def move_past(self, now_ms: int) -> None:
+        """Become due at the next point of the grid that lies after ``now_ms``."""
+        next_ms = self.due_ms + self.interval_ms
+        if now_ms >= next_ms:
+            next_ms = self.due_ms + ((now_ms - self.due_ms) // self.interval_ms + 1) * self.interval_ms
+        self.due_ms = next_ms
+
+
+class PunctuationQueue:
+    """The schedules of one clock, earliest first."""
+
+    __slots__ = ("_queue",)
+
+    def __init__(self) -> None:
+        self._queue: PriorityQueue[Punctuation] = PriorityQueue(lambda punctuation: punctuation.due_ms)
+
+    def schedule(self, punctuation: Punctuation) -> Punctuation:
+        """Take up a schedule; returns it as the handle to cancel it."""
+        self._queue.offer(punctuation)
+        return punctuation
+
+    @property
+    def next_due_ms(self) -> int | None:
+        """When the earliest schedule is due; None where there is none."""
+        self._forget_cancelled()
+        head = self._queue.peek()
+        return None if head is None else head.due_ms
+
+    def fire(self, now_ms: int, call: Callable[[Punctuation, int], None]) -> bool:
+        """Call every schedule that is due, each once; True where one was called."""
+        fired = False
+        while (head := self._queue.peek()) is not None and head.due_ms <= now_ms:
+            self._queue.poll()
+            if head.is_cancelled:
+                continue
+            call(head, now_ms)
+            fired = True
+            if not head.is_cancelled:
+                head.move_past(now_ms)
+                self._queue.offer(head)
+        return fired
+
+    def clear(self) -> None:
+        """Forget every schedule."""
+        self._queue.clear()
+
+    def _forget_cancelled(self) -> None:
+        while (head := self._queue.peek()) is not None and head.is_cancelled:
+            self._queue.poll()

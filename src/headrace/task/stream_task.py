@@ -1,0 +1,338 @@
+"""A stream task: runs the nodes of one sub-topology (or of all) over the records of its partitions.
+
+The life of a task: ``initialize`` opens the stores, ``restore`` fills them from changelogs, ``start`` initialises the
+nodes; then ``add_records``, ``process``, ``punctuate_stream_time``, ``punctuate_wall_clock`` and, whenever the host
+wants to keep what was done, ``prepare_commit`` and ``post_commit``; at last ``suspend`` and ``close``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from headrace.errors import ProcessingError, StreamsError, TaskCorruptedError, TaskMigratedError
+from headrace.metrics import Sensor, StreamsMetrics
+from headrace.processors.api import Cancellable, PunctuationType, Punctuator
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, Record, RecordContext
+from headrace.state.cache import ThreadCache
+from headrace.task import commit_metadata
+from headrace.task.collector import ProducerPort, RecordCollector
+from headrace.task.context import TaskContext
+from headrace.task.failures import processing_error
+from headrace.task.handlers import deserialization_handler, processing_handler, production_handler
+from headrace.task.nodes import SourceNode, connect, handle_processing_error, make_nodes
+from headrace.task.partition_group import PartitionGroup, RawRecord, RecordQueue, TopicPartition
+from headrace.task.punctuation import Punctuation, PunctuationQueue
+from headrace.task.state_registry import ChangelogEntry, StateRegistry
+from headrace.timestamps import EXTRACTORS, TimestampExtractor
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.topology.task_plan import TaskPlan
+
+
+class CommittedOffset(NamedTuple):
+    """What a host commits for one partition: the next offset to read, and text to give back at the next start."""
+
+    offset: int
+    metadata: str
+
+
+def system_clock() -> int:
+    """The wall clock in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class StreamTask:
+    """One task. It owns its stores and knows nothing of brokers, threads or Spark."""
+
+    def __init__(
+        self,
+        plan: TaskPlan,
+        config: StreamsConfig,
+        producer: ProducerPort,
+        *,
+        partitions: Iterable[TopicPartition],
+        task_id: str = "0_0",
+        partition: int = 0,
+        clock: Callable[[], int] = system_clock,
+        cache: ThreadCache | None = None,
+        metrics: StreamsMetrics | None = None,
+        state_dir: Path | Callable[[], Path] | None = None,
+        global_stores: Mapping[str, Any] | None = None,
+        lag_of: Callable[[TopicPartition], int | None] = lambda partition: 0,
+    ) -> None:
+        self.task_id = task_id
+        self.plan = plan
+        self.commit_needed = False
+        self.commit_requested = False
+        self._config = config
+        self._clock = clock
+        metrics = (metrics or StreamsMetrics.of(config, config.application_id, clock)).for_task(task_id)
+        self.registry = StateRegistry()
+        self.context = TaskContext(
+            task_id,
+            config,
+            metrics=metrics,
+            cache=cache if cache is not None else ThreadCache(max(0, config["statestore.cache.max.bytes"])),
+            registry=self.registry,
+            state_dir=state_dir or config.state_dir / config.application_id / task_id,
+            prefix=plan.prefix,
+            changelogs=plan.store_to_changelog,
+            global_stores=global_stores or {},
+            partition=partition,
+        )
+        self.context.host = self
+        self.context.collector = RecordCollector(producer, production_handler(config), self.context)
+        self._processing_handler = processing_handler(config)
+        self._deserialization_handler = deserialization_handler(config)
+        self._nodes = make_nodes(plan, self.context, self._processing_handler)
+        self._group = PartitionGroup(
+            {},
+            max_idle_ms=config["max.task.idle.ms"],
+            lag_of=lag_of,
+            lateness=metrics.lateness_sensor(),
+        )
+        for topic_partition in partitions:
+            self.add_partition(topic_partition)
+        self._stream_punctuations = PunctuationQueue()
+        self._wall_punctuations = PunctuationQueue()
+        self._consumed: dict[TopicPartition, int] = {}
+        self._process_sensor: Sensor | None = metrics.task_sensor("process")
+        self._punctuate_sensor: Sensor | None = metrics.task_sensor("punctuate")
+
+    # Start
+
+    def initialize(self) -> None:
+        """Make and open the stores, in order."""
+        for builder in self.plan.stores.values():
+            builder.build().init(self.context)
+
+    def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
+        """Apply changelog records to a store; returns how many."""
+        return self.registry.restore(store, entries)
+
+    def start(self, committed: Mapping[TopicPartition, CommittedOffset] | None = None) -> None:
+        """Initialise the nodes; times and numbers go on from what was committed."""
+        for partition, (_, metadata) in (committed or {}).items():
+            self._go_on_from(partition, metadata)
+        now_ms = self._clock()
+        context = RecordContext(now_ms, -1, -1, None)
+        try:
+            for node in self._nodes.values():
+                with self.context.active(context, now_ms):
+                    node.init()
+        finally:
+            self.context.record_context = None
+            self.context.system_time_ms = NO_TIMESTAMP
+        connect(self.plan, self._nodes)
+
+    def add_partition(self, partition: TopicPartition, source: str | None = None) -> None:
+        """Read one more partition; ``source`` names the node where the topic alone does not say it."""
+        name = source or self.plan.source_of(partition[0])
+        node = self._nodes.get(name or "")
+        if not isinstance(node, SourceNode):
+            message = f"no source of the task {self.task_id} reads the topic {partition[0]!r}"
+            raise StreamsError(message)
+        queue = RecordQueue(partition, node, self._extractor(node), self._deserialization_handler, self.context)
+        self._group.add_queue(queue)
+        gauge = self.context.metrics.topic_gauge
+        gauge(node.name, partition[0], "records-consumed-total", lambda: queue.consumed.records)
+        gauge(node.name, partition[0], "bytes-consumed-total", lambda: queue.consumed.bytes)
+
+    # Work
+
+    def add_records(self, partition: TopicPartition, records: Iterable[RawRecord]) -> None:
+        """Feed records of one partition, in offset order."""
+        self._group.add(partition, records)
+
+    @property
+    def has_records(self) -> bool:
+        """Whether records wait to be processed."""
+        return self._group.has_records
+
+    @property
+    def buffered_records(self) -> int:
+        """How many records wait."""
+        return len(self._group)
+
+    @property
+    def stream_time(self) -> int:
+        """The highest timestamp processed so far; -1 before the first record."""
+        return self._group.stream_time
+
+    def is_processable(self, now_ms: int) -> bool:
+        """Whether the next record may be processed now; see ``max.task.idle.ms``."""
+        return self._group.is_ready(now_ms)
+
+    def process(self, now_ms: int) -> bool:
+        """Process the next record, whole and depth first; False where there is none."""
+        chosen = self._group.next()
+        if chosen is None:
+            return False
+        queue, (timestamp, key, value, raw, is_skipped) = chosen
+        if not is_skipped:
+            topic, partition, offset, _, raw_key, raw_value, headers = raw
+            context = self.context
+            context.record_context = RecordContext(timestamp, offset, partition, topic, headers, raw_key, raw_value)
+            context.system_time_ms = now_ms
+            context.is_active = True
+            try:
+                self._run(queue.source, Record(key, value, timestamp, headers))
+            finally:
+                context.is_active = False
+        self._consumed[queue.topic_partition] = raw[2]
+        self.commit_needed = True
+        return True
+
+    def punctuate_stream_time(self) -> bool:
+        """Call what is due by stream time; True where something was."""
+        now_ms = self._group.stream_time
+        return now_ms != NO_TIMESTAMP and self._punctuate(self._stream_punctuations, now_ms)
+
+    def punctuate_wall_clock(self) -> bool:
+        """Call what is due by the wall clock; True where something was."""
+        return self._punctuate(self._wall_punctuations, self._clock())
+
+    @property
+    def next_wall_clock_punctuation_ms(self) -> int | None:
+        """When the host should call ``punctuate_wall_clock`` next; None where nothing is scheduled."""
+        return self._wall_punctuations.next_due_ms
+
+    def schedule(
+        self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
+    ) -> Cancellable:
+        """Call ``callback`` every ``interval_ms``; part of what nodes see of the task."""
+        is_stream_time = punctuation is PunctuationType.STREAM_TIME
+        now_ms = self.stream_time if is_stream_time else self._clock()
+        due_ms = start
+        if due_ms is None:
+            due_ms = 0 if is_stream_time else now_ms + interval_ms
+        scheduled = Punctuation(node, due_ms, interval_ms, callback)
+        if start is not None and start < now_ms:
+            scheduled.move_past(now_ms)
+        queue = self._stream_punctuations if is_stream_time else self._wall_punctuations
+        return queue.schedule(scheduled)
+
+    def request_commit(self) -> None:
+        """Ask the host to commit soon."""
+        self.commit_requested = True
+
+    # Commit
+
+    def prepare_commit(self) -> dict[TopicPartition, CommittedOffset]:
+        """Let caches and buffers go on, wait for the producer, and say which offsets are done."""
+        if not self.commit_needed:
+            return {}
+        with self.context.active(self.context.record_context, self.context.system_time_ms):
+            self.registry.flush_caches()
+        self.context.collector.flush()
+        return self._committable_offsets()
+
+    def post_commit(self) -> None:
+        """Flush the stores; what was done is now the past."""
+        with self.context.active(self.context.record_context, self.context.system_time_ms):
+            self.registry.flush()
+        self.commit_needed = False
+        self.commit_requested = False
+        self.context.metadata_changed = False
+
+    # End
+
+    def suspend(self) -> None:
+        """Close the nodes and forget the records that wait."""
+        first: Exception | None = None
+        for node in self._nodes.values():
+            try:
+                with self.context.active(self.context.record_context, self.context.system_time_ms):
+                    node.close()
+            except Exception as error:
+                first = first or error
+        self._group.clear()
+        self._stream_punctuations.clear()
+        self._wall_punctuations.clear()
+        if first is not None:
+            raise first
+
+    def close(self) -> None:
+        """Close the stores."""
+        self.registry.close()
+
+    def close_dirty(self) -> None:
+        """After a failure: close what can be closed, commit nothing."""
+        with suppress(Exception):
+            self.suspend()
+        with suppress(Exception):
+            self.registry.close()
+
+    # Inside
+
+    def _run(self, source: SourceNode, record: Record[Any, Any]) -> None:
+        try:
+            if self._process_sensor is None:
+                source.process(record)
+            else:
+                _timed(self._process_sensor, source.process, record)
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise processing_error("processing failed", source.name, self.context.record_context, error) from error
+
+    def _punctuate(self, queue: PunctuationQueue, now_ms: int) -> bool:
+        fired = queue.fire(now_ms, self._fire)
+        if fired:
+            self.commit_needed = True
+        return fired
+
+    def _fire(self, punctuation: Punctuation, now_ms: int) -> None:
+        context = RecordContext(now_ms, -1, -1, None, NO_HEADERS)
+        with self.context.active(context, self._clock()):
+            try:
+                if self._punctuate_sensor is None:
+                    punctuation.punctuator(now_ms)
+                else:
+                    _timed(self._punctuate_sensor, punctuation.punctuator, now_ms)
+            except (ProcessingError, TaskCorruptedError, TaskMigratedError):
+                raise
+            except Exception as error:
+                self.context.record_context = context
+                handle_processing_error(
+                    self.context, self._processing_handler, punctuation.node, None, error, "a punctuation failed"
+                )
+
+    def _committable_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+        partitions = self._group.partitions if self.context.metadata_changed else tuple(self._consumed)
+        offsets = {}
+        for partition in partitions:
+            queue = self._group.queue(partition)
+            if queue.head is not None:
+                offset = queue.head.raw[2]
+            elif partition in self._consumed:
+                offset = self._consumed[partition] + 1
+            else:
+                continue
+            metadata = commit_metadata.encode(queue.partition_time, self.context.processor_metadata)
+            offsets[partition] = CommittedOffset(offset, metadata)
+        return offsets
+
+    def _go_on_from(self, partition: TopicPartition, metadata: str) -> None:
+        partition_time, numbers = commit_metadata.decode(metadata)
+        self._group.set_partition_time(partition, partition_time)
+        kept = self.context.processor_metadata
+        for name, number in numbers.items():
+            kept[name] = max(number, kept.get(name, number))
+
+    def _extractor(self, node: SourceNode) -> TimestampExtractor:
+        extractor = node.extractor
+        if extractor is None:
+            return self._config.default_timestamp_extractor
+        return EXTRACTORS[extractor] if isinstance(extractor, str) else extractor
+
+
+def _timed(sensor: Sensor, call: Callable[[Any], None], argument: Any) -> None:
+    start_ns = time.perf_counter_ns()
+    call(argument)
+    sensor.record(time.perf_counter_ns() - start_ns)

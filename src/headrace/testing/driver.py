@@ -1,0 +1,454 @@
+"""The test driver: a whole topology in one task, in one process, without Spark and without a broker.
+
+The driver does what Kafka's TopologyTestDriver does: one task ``0_0`` with one partition per topic; after every
+record stream-time punctuation and a commit; what goes to a topic that the topology reads comes back in.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import re
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from headrace.config import StreamsConfig
+from headrace.durations import Duration, to_ms
+from headrace.errors import ArgumentError, EmptyTopicError, TopologyError, UnknownTopicError
+from headrace.metrics import MetricName, StreamsMetrics
+from headrace.records import NO_HEADERS, Headers, RecordContext
+from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.state.cache import ThreadCache
+from headrace.task.global_task import GlobalTask
+from headrace.task.handlers import ProducedRecord
+from headrace.task.partition_group import RawRecord
+from headrace.task.state_registry import ChangelogEntry
+from headrace.task.stream_task import StreamTask, system_clock
+from headrace.testing import facades
+from headrace.testing.topics import TestInputTopic, TestOutputTopic
+
+if TYPE_CHECKING:
+    from headrace.serde import Serde
+    from headrace.topology import Topology
+
+log = logging.getLogger(__name__)
+
+TASK_ID = "0_0"
+_PARTITION = 0
+
+# Without these, results that wait for a window to close would be held back for a second of wall-clock time.
+_NO_THROTTLE = {
+    "__emit.interval.ms.kstreams.outer.join.spurious.results.fix__": 0,
+    "__emit.interval.ms.kstreams.windowed.aggregation__": 0,
+}
+
+
+class TopologyTestDriver:
+    """Runs a topology record by record. A context manager; ``close`` ends it.
+
+    ``produced`` holds every record written so far, in the order of production: outputs, repartition topics, changelogs.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: Mapping[str, Any] | None = None,
+        wall_clock_ms: int | None = None,
+    ) -> None:
+        given = dict(config or {})
+        given.setdefault("application.id", f"topology-test-driver-{random.getrandbits(32)}")
+        self.config = StreamsConfig({**_NO_THROTTLE, **given})
+        self.produced: list[ProducedRecord] = []
+        self._wall_clock_ms = system_clock() if wall_clock_ms is None else wall_clock_ms
+        self._pending: deque[ProducedRecord] = deque()
+        self._outputs: dict[str, deque[ProducedRecord]] = {}
+        self._offsets: dict[str, int] = {}
+        self._inputs: dict[str, str | None] = {}
+        self._directory: Path | None = None
+        self._is_closed = False
+        self._metrics = StreamsMetrics.of(self.config, "test-client", self._clock)
+        self._cache = ThreadCache(max(0, self.config["statestore.cache.max.bytes"]))
+        topology.configure(self.config)
+        self._plan = topology.task_plan()
+        self._global_plan = topology.global_plan()
+        try:
+            self._global_task = self._start_global_task()
+            self._task = self._start_task()
+        except BaseException:
+            self._remove_directory()
+            raise
+
+    # Topics
+
+    def create_input_topic(
+        self,
+        topic: str,
+        key_serde: Serde[Any] | None = None,
+        value_serde: Serde[Any] | None = None,
+        *,
+        start: int | None = None,
+        auto_advance: Duration = 0,
+    ) -> TestInputTopic:
+        """A topic to pipe records into; its clock starts at ``start``, or at the driver's wall clock."""
+        return TestInputTopic(
+            self,
+            topic,
+            resolve_key_serde(key_serde, self.config),
+            resolve_value_serde(value_serde, self.config),
+            self._wall_clock_ms if start is None else start,
+            auto_advance,
+        )
+
+    def create_output_topic(
+        self, topic: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+    ) -> TestOutputTopic:
+        """A topic to read results from."""
+        return TestOutputTopic(
+            self, topic, resolve_key_serde(key_serde, self.config), resolve_value_serde(value_serde, self.config)
+        )
+
+    def pipe_record(
+        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS
+    ) -> None:
+        """Process one record, given as bytes, and everything that follows from it."""
+        queue = self._queue_of(topic)
+        is_global = self._is_global(topic)
+        if queue is None and not is_global:
+            message = f"the topology does not read the topic {topic!r}"
+            raise UnknownTopicError(message, detail=f"it reads {', '.join(sorted(self._topics())) or 'none'}")
+        if queue is not None:
+            self._enqueue(queue, topic, key, value, timestamp, headers)
+            self._work()
+        if is_global:
+            self._update_global(topic, key, value, timestamp, headers)
+
+    def read_record(self, topic: str) -> ProducedRecord:
+        """Take the next record, as bytes, that was written to ``topic``; EmptyTopicError where there is none."""
+        waiting = self._outputs.get(topic)
+        if waiting is None:
+            message = f"nothing was ever written to the topic {topic!r}"
+            raise EmptyTopicError(message, detail=f"topics written to: {', '.join(self._outputs) or 'none'}")
+        if not waiting:
+            message = f"all records of the topic {topic!r} have been read"
+            raise EmptyTopicError(message)
+        return waiting.popleft()
+
+    def queue_size(self, topic: str) -> int:
+        """How many records of ``topic`` wait to be read."""
+        return len(self._outputs.get(topic, ()))
+
+    @property
+    def produced_topic_names(self) -> set[str]:
+        """The topics that were written to, internal ones too."""
+        return set(self._outputs)
+
+    # Time
+
+    def advance_wall_clock_time(self, advance: Duration) -> None:
+        """Move the wall clock; each punctuation that became due fires once."""
+        advance_ms = to_ms(advance, "advance")
+        if advance_ms < 0:
+            message = f"the wall clock cannot go back ({advance_ms} ms)"
+            raise ArgumentError(message)
+        self._wall_clock_ms += advance_ms
+        if self._task is not None:
+            self._task.punctuate_wall_clock()
+            self._commit(self._task)
+        self._work()
+
+    @property
+    def wall_clock_ms(self) -> int:
+        """The driver's wall clock."""
+        return self._wall_clock_ms
+
+    # Stores
+
+    def store(self, name: str) -> Any | None:
+        """The store ``name`` as it is, of whatever kind; None where there is none."""
+        if self._task is not None:
+            # Writes from outside carry time 0, as in Kafka.
+            self._task.context.record_context = RecordContext(0, -1, -1, None)
+            found = self._task.registry.find(name)
+            if found is not None:
+                return found
+        return None if self._global_task is None else self._global_task.registry.find(name)
+
+    def stores(self) -> dict[str, Any]:
+        """All stores by name."""
+        names = [*self._plan.stores, *(self._global_plan.global_stores if self._global_plan else ())]
+        return {name: store for name in names if (store := self.store(name)) is not None}
+
+    def key_value_store(self, name: str) -> Any | None:
+        """A key-value store. One with timestamps shows bare values and writes the timestamp -1."""
+        return self._of_type(name, {"kv": _as_is, "timestamped_kv": facades.plain})
+
+    def timestamped_key_value_store(self, name: str) -> Any | None:
+        """A key-value store with timestamps."""
+        return self._of_type(name, {"timestamped_kv": _as_is}, {"timestamped_kv": facades.without_headers})
+
+    def versioned_key_value_store(self, name: str) -> Any | None:
+        """A key-value store that keeps versions."""
+        return self._of_type(name, {"versioned": _as_is})
+
+    def window_store(self, name: str) -> Any | None:
+        """A window store. One with timestamps shows bare values."""
+        return self._of_type(name, {"window": _as_is, "timestamped_window": facades.plain})
+
+    def timestamped_window_store(self, name: str) -> Any | None:
+        """A window store with timestamps."""
+        return self._of_type(name, {"timestamped_window": _as_is}, {"timestamped_window": facades.without_headers})
+
+    def session_store(self, name: str) -> Any | None:
+        """A session store. One with headers shows bare values."""
+        return self._of_type(name, {"session": _as_is}, {"session": facades.plain})
+
+    def changelog(self, store: str) -> list[ChangelogEntry]:
+        """What the store has logged so far, for ``restore``."""
+        topic = self._plan.store_to_changelog.get(store)
+        return [(r.key, r.value, r.timestamp, r.headers) for r in self.produced if r.topic == topic]
+
+    def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
+        """Fill a store from changelog records, as a restarted application does; returns how many."""
+        task = self._task if store in self._plan.stores else self._global_task
+        if task is None:
+            message = f"there is no store called {store!r}"
+            raise ArgumentError(message)
+        return task.restore(store, entries)
+
+    # Numbers
+
+    def metrics(self) -> Mapping[MetricName, float]:
+        """All metrics and their values."""
+        return self._metrics()
+
+    @property
+    def dropped_records(self) -> int:
+        """How many records were dropped, by the task and the global task."""
+        return sum(self.dropped_records_by_reason.values())
+
+    @property
+    def dropped_records_by_reason(self) -> dict[str, int]:
+        """How many records were dropped, by why."""
+        total: dict[str, int] = {}
+        for task in (self._task, self._global_task):
+            if task is not None:
+                for reason, count in task.context.metrics.dropped_records_by_reason.items():
+                    total[reason] = total.get(reason, 0) + count
+        return total
+
+    # End
+
+    def close(self) -> None:
+        """Close nodes and stores and delete the state. Calling it twice does no harm."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if self._task is not None:
+                self._task.suspend()
+                self._commit(self._task)
+                self._task.close()
+            if self._global_task is not None:
+                self._global_task.close()
+            self._capture()
+        finally:
+            self._remove_directory()
+
+    def __enter__(self) -> TopologyTestDriver:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+            return
+        # The body's error matters; one that comes from closing after it would hide it.
+        try:
+            self.close()
+        except Exception:
+            log.debug("closing the driver failed too", exc_info=True)
+
+    # The producer port
+
+    def send(
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+    ) -> None:
+        """Take a record from the task."""
+        record = ProducedRecord(topic, partition, timestamp, key, value, headers)
+        self.produced.append(record)
+        self._pending.append(record)
+
+    def partitions_for(self, topic: str) -> int:
+        """One, always."""
+        return 1
+
+    def flush(self) -> None:
+        """Nothing is under way."""
+
+    # Inside
+
+    def _start_global_task(self) -> GlobalTask | None:
+        if self._global_plan is None:
+            return None
+        task = GlobalTask(
+            self._global_plan,
+            self.config,
+            clock=self._clock,
+            cache=self._cache,
+            metrics=self._metrics,
+            state_dir=lambda: self._app_directory() / "global",
+        )
+        task.initialize()
+        return task
+
+    def _start_task(self) -> StreamTask | None:
+        topics = [*self._plan.source_topics, *self._patterns()]
+        if not topics:
+            return None
+        task = StreamTask(
+            self._plan,
+            self.config,
+            self,
+            partitions=[(topic, _PARTITION) for topic in self._plan.source_topics],
+            task_id=TASK_ID,
+            clock=self._clock,
+            cache=self._cache,
+            metrics=self._metrics,
+            state_dir=lambda: self._app_directory() / TASK_ID,
+            global_stores={} if self._global_task is None else self._global_task.stores,
+        )
+        for pattern, source in self._patterns().items():
+            task.add_partition((pattern, _PARTITION), source)
+        task.initialize()
+        task.start()
+        return task
+
+    def _patterns(self) -> dict[str, str]:
+        return {pattern.pattern: source for source, pattern in self._plan.patterns.items()}
+
+    def _topics(self) -> list[str]:
+        own = [*self._plan.source_topics, *self._patterns()]
+        return own if self._global_plan is None else [*own, *self._global_plan.source_topics]
+
+    def _is_global(self, topic: str) -> bool:
+        return self._global_plan is not None and topic in self._global_plan.source_topics
+
+    def _queue_of(self, topic: str) -> str | None:
+        """The name under which the task queues records of ``topic``: its own, or the pattern that it matches."""
+        if topic not in self._inputs:
+            self._inputs[topic] = self._find_queue(topic)
+        return self._inputs[topic]
+
+    def _find_queue(self, topic: str) -> str | None:
+        for name in self._topics():
+            if name != topic and name not in self._patterns() and _matches(name, topic):
+                message = f"the source topic {name!r} was given as a name but reads like a pattern for {topic!r}"
+                raise TopologyError(message, hint="Give the source pattern= instead of a topic.")
+        if topic in self._plan.source_topics:
+            return topic
+        return next((pattern for pattern in self._patterns() if _matches(pattern, topic)), None)
+
+    def _enqueue(
+        self,
+        queue: str,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        timestamp: int,
+        headers: Headers,
+    ) -> None:
+        assert self._task is not None
+        record = RawRecord(topic, _PARTITION, self._next_offset(queue), timestamp, key, value, headers)
+        self._task.add_records((queue, _PARTITION), (record,))
+
+    def _update_global(
+        self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
+    ) -> None:
+        assert self._global_task is not None
+        offset = self._next_offset(topic)
+        self._global_task.update(RawRecord(topic, _PARTITION, offset, timestamp, key, value, headers))
+        self._global_task.flush()
+
+    def _next_offset(self, queue: str) -> int:
+        offset = self._offsets.get(queue, 0)
+        self._offsets[queue] = offset + 1
+        return offset
+
+    def _work(self) -> None:
+        self._capture()
+        task = self._task
+        if task is None:
+            return
+        while task.has_records and task.is_processable(self._wall_clock_ms):
+            task.process(self._wall_clock_ms)
+            task.punctuate_stream_time()
+            self._commit(task)
+            self._capture()
+        if task.has_records:
+            log.info("records wait because of max.task.idle.ms; advance the wall clock or pipe to the empty topics")
+
+    def _commit(self, task: StreamTask) -> None:
+        task.prepare_commit()
+        task.post_commit()
+
+    def _capture(self) -> None:
+        """Sort what was written into the output topics; what the topology itself reads goes back in."""
+        pending, self._pending = self._pending, deque()
+        for topic, _, timestamp, key, value, headers in pending:
+            record = ProducedRecord(topic, _PARTITION, timestamp, key, value, headers)
+            self._outputs.setdefault(topic, deque()).append(record)
+            queue = self._queue_of(topic)
+            if queue is not None and not self._is_closed:
+                self._enqueue(queue, topic, key, value, timestamp, headers)
+            if self._is_global(topic) and not self._is_closed:
+                self._update_global(topic, key, value, timestamp, headers)
+
+    def _of_type(
+        self,
+        name: str,
+        views: Mapping[str, Callable[[Any], Any]],
+        header_views: Mapping[str, Callable[[Any], Any]] | None = None,
+    ) -> Any | None:
+        store = self.store(name)
+        kind = getattr(store, "store_type", "")
+        bare = kind.removesuffix("_with_headers")
+        view = (header_views or views if bare != kind else views).get(bare)
+        return None if view is None else view(store)
+
+    def _clock(self) -> int:
+        return self._wall_clock_ms
+
+    def _app_directory(self) -> Path:
+        if self._directory is None:
+            if "state.dir" in self.config:
+                self._directory = self.config.state_dir / self.config.application_id
+            else:
+                self._directory = Path(tempfile.mkdtemp(prefix="headrace-test-"))
+        return self._directory
+
+    def _remove_directory(self) -> None:
+        if self._directory is not None:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _as_is(store: Any) -> Any:
+    return store
+
+
+def _matches(pattern: str, topic: str) -> bool:
+    try:
+        return re.fullmatch(pattern, topic) is not None
+    except re.error:
+        return False

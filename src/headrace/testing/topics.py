@@ -1,0 +1,190 @@
+"""The two ends of a topology under test: topics to pipe records into, and topics to read results from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from headrace.durations import Duration, to_ms
+from headrace.errors import ArgumentError, IllegalStateError
+from headrace.testing.record import TestRecord
+
+if TYPE_CHECKING:
+    from headrace.serde import Serde
+    from headrace.testing.driver import TopologyTestDriver
+
+
+class _Missing:
+    """Stands for an argument that was not given, where None means a null."""
+
+
+_MISSING = _Missing()
+
+
+class TestInputTopic:
+    """Pipes records into a topic. Made by ``TopologyTestDriver.create_input_topic``.
+
+    A record without a timestamp gets the topic's clock, which then moves on by ``auto_advance``.
+    """
+
+    __test__ = False
+
+    def __init__(
+        self,
+        driver: TopologyTestDriver,
+        topic: str,
+        key_serde: Serde[Any],
+        value_serde: Serde[Any],
+        start: int,
+        auto_advance: Duration,
+    ) -> None:
+        self.topic = topic
+        self._driver = driver
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+        self._now_ms = start
+        self._advance_ms = _not_negative(auto_advance, "auto_advance")
+
+    def advance_time(self, advance: Duration) -> None:
+        """Move the topic's clock."""
+        self._now_ms += _not_negative(advance, "advance")
+
+    def pipe_input(
+        self,
+        key_or_value: Any,
+        value: Any = _MISSING,
+        timestamp: int | None = None,
+        headers: Iterable[tuple[str, bytes | None]] | None = None,
+    ) -> None:
+        """Pipe one record: ``(key, value)``, a value alone (its key is None), or a ``TestRecord``."""
+        if isinstance(key_or_value, TestRecord):
+            record = key_or_value
+        elif isinstance(value, _Missing):
+            record = TestRecord(None, key_or_value, timestamp, headers)
+        else:
+            record = TestRecord(key_or_value, value, timestamp, headers)
+        self._driver.pipe_record(
+            self.topic,
+            self._key_serde.serialize(self.topic, record.key),
+            self._value_serde.serialize(self.topic, record.value),
+            self._tick() if record.timestamp is None else record.timestamp,
+            record.headers,
+        )
+
+    def pipe_record_list(self, records: Iterable[TestRecord]) -> None:
+        """Pipe records one after the other."""
+        for record in records:
+            self.pipe_input(record)
+
+    def pipe_key_value_list(
+        self, pairs: Iterable[tuple[Any, Any]], start: int | None = None, advance: Duration = 0
+    ) -> None:
+        """Pipe ``(key, value)`` pairs; with ``start`` at that time, each ``advance`` after the one before."""
+        for (key, value), timestamp in zip(pairs, _times(start, advance), strict=False):
+            self.pipe_input(key, value, timestamp)
+
+    def pipe_value_list(self, values: Iterable[Any], start: int | None = None, advance: Duration = 0) -> None:
+        """Pipe values without keys; with ``start`` at that time, each ``advance`` after the one before."""
+        self.pipe_key_value_list(((None, value) for value in values), start, advance)
+
+    def _tick(self) -> int:
+        now_ms = self._now_ms
+        self._now_ms += self._advance_ms
+        return now_ms
+
+    def __repr__(self) -> str:
+        return f"TestInputTopic({self.topic!r}, key_serde={self._key_serde!r}, value_serde={self._value_serde!r})"
+
+
+class TestOutputTopic:
+    """Reads what a topology wrote to a topic. Made by ``TopologyTestDriver.create_output_topic``.
+
+    Iterating takes the records that are there.
+    """
+
+    __test__ = False
+
+    def __init__(self, driver: TopologyTestDriver, topic: str, key_serde: Serde[Any], value_serde: Serde[Any]) -> None:
+        self.topic = topic
+        self._driver = driver
+        self._key_serde = key_serde
+        self._value_serde = value_serde
+
+    def read_record(self) -> TestRecord:
+        """Take the next record; EmptyTopicError where there is none."""
+        written = self._driver.read_record(self.topic)
+        return TestRecord(
+            self._key_serde.deserialize(self.topic, written.key),
+            self._value_serde.deserialize(self.topic, written.value),
+            written.timestamp,
+            written.headers,
+        )
+
+    def read_value(self) -> Any:
+        """Take the next record; its value."""
+        return self.read_record().value
+
+    def read_key_value(self) -> tuple[Any, Any]:
+        """Take the next record; its key and value."""
+        record = self.read_record()
+        return record.key, record.value
+
+    def __iter__(self) -> Iterator[TestRecord]:
+        while not self.is_empty:
+            yield self.read_record()
+
+    def read_records_to_list(self) -> list[TestRecord]:
+        """Take all records."""
+        return list(self)
+
+    def read_key_values_to_list(self) -> list[tuple[Any, Any]]:
+        """Take all records; their keys and values."""
+        return [(record.key, record.value) for record in self]
+
+    def read_values_to_list(self) -> list[Any]:
+        """Take all records; their values."""
+        return [record.value for record in self]
+
+    def read_key_values_to_map(self) -> dict[Any, Any]:
+        """Take all records as a table: the last value of each key."""
+        table: dict[Any, Any] = {}
+        for record in self:
+            if record.key is None:
+                raise IllegalStateError(
+                    "a record without a key has no place in a map", hint="Use read_key_values_to_list()."
+                )
+            table[record.key] = record.value
+        return table
+
+    @property
+    def queue_size(self) -> int:
+        """How many records wait to be read."""
+        return self._driver.queue_size(self.topic)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether none waits."""
+        return self.queue_size == 0
+
+    def __len__(self) -> int:
+        return self.queue_size
+
+    def __repr__(self) -> str:
+        return f"TestOutputTopic({self.topic!r}, size={self.queue_size})"
+
+
+def _not_negative(duration: Duration, name: str) -> int:
+    ms = to_ms(duration, name)
+    if ms < 0:
+        message = f"{name} cannot be negative ({ms} ms)"
+        raise ArgumentError(message)
+    return ms
+
+
+def _times(start: int | None, advance: Duration) -> Iterator[int | None]:
+    advance_ms = to_ms(advance, "advance")
+    now_ms = start
+    while True:
+        yield now_ms
+        if now_ms is not None:
+            now_ms += advance_ms

@@ -1,0 +1,71 @@
+"""Timestamp extractors: where a record gets its time from.
+
+An extractor is a callable ``(record, partition_time)`` that gives milliseconds since 1970. A negative answer
+drops the record. ``partition_time`` is the highest time seen in the record's partition so far, -1 before the first.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+from headrace.errors import StreamsError
+from headrace.records import ConsumedRecord
+
+TimestampExtractor: TypeAlias = Callable[[ConsumedRecord, int], int]
+
+_log = logging.getLogger(__name__)
+
+
+def fail_on_invalid_timestamp(record: ConsumedRecord, partition_time: int) -> int:
+    """The record's own timestamp; a negative one stops the application. This is the default."""
+    if record.timestamp < 0:
+        message = f"the record {_place(record)} has the invalid timestamp {record.timestamp}"
+        raise StreamsError(
+            message,
+            hint="Possibly an old producer wrote it without one. Set default.timestamp.extractor to an extractor that "
+            "takes the time from the value, or to log_and_skip_on_invalid_timestamp.",
+        )
+    return record.timestamp
+
+
+def log_and_skip_on_invalid_timestamp(record: ConsumedRecord, partition_time: int) -> int:
+    """The record's own timestamp; a record with a negative one is logged and dropped."""
+    if record.timestamp < 0:
+        _log.warning("skipping the record %s: its timestamp %d is invalid", _place(record), record.timestamp)
+    return record.timestamp
+
+
+def use_partition_time_on_invalid_timestamp(record: ConsumedRecord, partition_time: int) -> int:
+    """The record's own timestamp; in place of a negative one the highest time its partition has seen."""
+    if record.timestamp >= 0:
+        return record.timestamp
+    if partition_time < 0:
+        message = f"the record {_place(record)} has no valid timestamp and its partition had none before"
+        hint = "Use log_and_skip_on_invalid_timestamp, or an extractor that takes the time from the value."
+        raise StreamsError(message, hint=hint)
+    return partition_time
+
+
+def wallclock_timestamp(record: ConsumedRecord, partition_time: int) -> int:
+    """The time at which the record is processed: results then depend on when the application runs."""
+    return time.time_ns() // 1_000_000
+
+
+EXTRACTORS: dict[str, TimestampExtractor] = {
+    "fail_on_invalid_timestamp": fail_on_invalid_timestamp,
+    "log_and_skip_on_invalid_timestamp": log_and_skip_on_invalid_timestamp,
+    "use_partition_time_on_invalid_timestamp": use_partition_time_on_invalid_timestamp,
+    "wallclock_timestamp": wallclock_timestamp,
+    "fail_on_invalid": fail_on_invalid_timestamp,
+    "log_and_skip": log_and_skip_on_invalid_timestamp,
+    "use_partition_time": use_partition_time_on_invalid_timestamp,
+    "wallclock": wallclock_timestamp,
+}
+"""The extractors by the names a configuration may use."""
+
+
+def _place(record: ConsumedRecord) -> str:
+    return f"{record.topic}-{record.partition}@{record.offset}"

@@ -1,0 +1,52 @@
+"""Which names are legal: those that are also safe as a Kafka topic and as a directory."""
+
+from __future__ import annotations
+
+import re
+
+from headrace.errors import TopologyError
+
+MAX_NAME_LENGTH = 249
+_LEGAL = re.compile(r"[A-Za-z0-9._-]+")
+_UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]")
+
+
+def problem_with(name: object) -> str | None:
+    """What is wrong with ``name``; None where it is legal.
+
+    >>> problem_with("clicks"), problem_with("..")
+    (None, "it cannot be '.' or '..'")
+    """
+    if not isinstance(name, str):
+        return f"it must be text, not {name!r}"
+    if not name:
+        return "it cannot be empty"
+    if name in {".", ".."}:
+        return "it cannot be '.' or '..'"
+    if len(name) > MAX_NAME_LENGTH:
+        return f"it is longer than {MAX_NAME_LENGTH} characters"
+    return None if _LEGAL.fullmatch(name) else "only ASCII letters, digits, '.', '_' and '-' may occur in it"
+
+
+def check_legal(name: object, what: str, *, at: str | None = None) -> None:
+    """Refuse a name that could not be the name of a topic or a directory."""
+    problem = problem_with(name)
+    if problem is not None:
+        message = f"the {what} name {_shortened(name)} is illegal: {problem}"
+        raise TopologyError(message, at=at)
+
+
+def check_node_name(name: object, *, at: str | None = None) -> None:
+    """Refuse what cannot name a node.
+
+    Kafka Streams lets a hand-written node have almost any name, and derives node names from unchecked
+    repartition names; only what could be taken for a path is refused here.
+    """
+    if not isinstance(name, str) or _UNSAFE.search(name) or name in {".", ".."}:
+        message = f"{_shortened(name)} cannot be the name of a node"
+        raise TopologyError(message, hint="Use letters, digits, '.', '_' and '-'.", at=at)
+
+
+def _shortened(name: object) -> str:
+    text = repr(name)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,111 @@
+"""What a topology is made of: frozen nodes, and the graph that holds them together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+
+
+@dataclass(frozen=True, slots=True)
+class SourceNode:
+    """Reads topics, or those that match a pattern."""
+
+    name: str
+    topics: tuple[str, ...] = ()
+    pattern: re.Pattern[str] | None = None
+    key_serde: Any = None
+    value_serde: Any = None
+    timestamp_extractor: Any = None
+    offset_reset: Any = None
+    built_at: str | None = None
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """A source has none."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorNode:
+    """Runs a processor of its supplier for each record of its parents."""
+
+    name: str
+    parents: tuple[str, ...]
+    supplier: Any
+    built_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SinkNode:
+    """Writes to ``topic``, or to the one that ``extractor`` names for each record."""
+
+    name: str
+    parents: tuple[str, ...]
+    topic: str | None = None
+    extractor: Any = None
+    key_serde: Any = None
+    value_serde: Any = None
+    partitioner: Any = None
+    built_at: str | None = None
+
+
+Node: TypeAlias = SourceNode | ProcessorNode | SinkNode
+
+
+@dataclass
+class TopologyGraph:
+    """The data of a topology; dicts keep the order in which things were added.
+
+    Topic names in here are bare: internal topics get the application's prefix from ``full_topic``.
+    """
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    stores: dict[str, Any] = field(default_factory=dict)
+    """Store builders by store name."""
+    global_stores: dict[str, Any] = field(default_factory=dict)
+    stores_of: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The stores each processor is connected to."""
+    users_of: dict[str, dict[str, None]] = field(default_factory=dict)
+    """The processors connected to each store that is not global."""
+    internal_topics: dict[str, int | None] = field(default_factory=dict)
+    """Repartition topics and their explicit number of partitions, if any."""
+    global_topics: set[str] = field(default_factory=set)
+    source_changelogs: dict[str, str] = field(default_factory=dict)
+    """Stores whose changelog is a source topic."""
+    reprocess_on_restore: dict[str, bool] = field(default_factory=dict)
+    """Global stores, and whether restoring runs their processor again."""
+    copartitioned: list[set[str]] = field(default_factory=list)
+    """Groups of source nodes whose topics must have the same number of partitions."""
+    config: StreamsConfig | None = None
+    """The configuration the topology runs with; None before ``configure``."""
+    prefix: str | None = None
+    """What internal topic names start with; None before ``configure``."""
+
+    def full_topic(self, topic: str) -> str:
+        """``topic``, with the application's prefix if it is internal and the topology is configured."""
+        if self.prefix is None or topic not in self.internal_topics:
+            return topic
+        return f"{self.prefix}-{topic}"
+
+    def sources(self) -> Iterable[SourceNode]:
+        """All source nodes, in order."""
+        return (node for node in self.nodes.values() if isinstance(node, SourceNode))
+
+    def is_global_source(self, name: str) -> bool:
+        """Whether ``name`` reads the topic of a global store."""
+        node = self.nodes[name]
+        return isinstance(node, SourceNode) and len(node.topics) == 1 and node.topics[0] in self.global_topics
+
+    def changelog_of(self, store: str) -> str | None:
+        """The full name of the store's changelog; None where it has none."""
+        if store in self.source_changelogs:
+            return self.source_changelogs[store]
+        builder = self.stores.get(store)
+        if builder is None or not builder.logging_enabled or not self.users_of.get(store):
+            return None
+        return f"{self.prefix}-{store}-changelog" if self.prefix is not None else f"{store}-changelog"

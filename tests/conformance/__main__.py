@@ -1,0 +1,132 @@
+"""``python -m tests.conformance DIRECTORY``: run a directory of cases and print how many agree."""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.conformance.compare import ASPECTS, Verdict, check_case
+
+
+def load_cases(directory: Path, family: str | None = None, name: str | None = None) -> list[Any]:
+    """The cases of a directory, in the order of its files."""
+    cases = []
+    for path in sorted(directory.glob("*.jsonl")):
+        with path.open(encoding="utf-8") as lines:
+            cases += [json.loads(line) for line in lines if line.strip()]
+    return [
+        case for case in cases if (family is None or case["family"] == family) and (name is None or case["name"] == name)
+    ]
+
+
+def check_all(cases: list[Any]) -> list[Verdict]:
+    """Check every case, spread over the cores."""
+    if len(cases) < 8:
+        return [check_case(case) for case in cases]
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count() or 1, mp_context=context) as pool:
+        return list(pool.map(check_case, cases, chunksize=8))
+
+
+def main() -> int:
+    """Parse the arguments, run, report."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--family", help="only the cases of this family")
+    parser.add_argument("--case", help="only this case, with expected and found side by side")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    arguments = parser.parse_args()
+    cases = load_cases(arguments.directory, arguments.family, arguments.case)
+    if not cases:
+        print(f"no cases found in {arguments.directory}", file=sys.stderr)
+        return 2
+    verdicts = check_all(cases)
+    failed = sum(not verdict.passed for verdict in verdicts)
+    if arguments.json:
+        print(json.dumps(_as_json(verdicts), indent=2, default=str))
+    else:
+        _report(verdicts, details=arguments.case is not None)
+    print(f"{len(verdicts) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _as_json(verdicts: Iterable[Verdict]) -> Any:
+    return [
+        {
+            "name": verdict.name,
+            "family": verdict.family,
+            "passed": verdict.passed,
+            "differences": {
+                aspect: {"expected": expected, "found": found}
+                for aspect, (expected, found) in verdict.differences.items()
+            },
+        }
+        for verdict in verdicts
+    ]
+
+
+def _report(verdicts: list[Verdict], *, details: bool) -> None:
+    console = Console()
+    table = Table("family", "cases", "passed", *ASPECTS, title="conformance")
+    families: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        families.setdefault(verdict.family, []).append(verdict)
+    for family, members in sorted(families.items()):
+        table.add_row(family, str(len(members)), str(sum(v.passed for v in members)), *_cells(members))
+    table.add_section()
+    table.add_row("all", str(len(verdicts)), str(sum(v.passed for v in verdicts)), *_cells(verdicts))
+    console.print(table)
+    for verdict in verdicts:
+        if not verdict.passed:
+            console.print(f"[red]{verdict.family} {verdict.name}[/red]: {', '.join(verdict.differences)}", highlight=False)
+            if details:
+                _side_by_side(console, verdict)
+
+
+def _cells(verdicts: list[Verdict]) -> list[str]:
+    checked: Counter[str] = Counter()
+    equal: Counter[str] = Counter()
+    for verdict in verdicts:
+        checked.update(verdict.checked)
+        equal.update(verdict.checked - set(verdict.differences))
+    return [f"{equal[aspect]}/{checked[aspect]}" if checked[aspect] else "" for aspect in ASPECTS]
+
+
+def _side_by_side(console: Console, verdict: Verdict) -> None:
+    for aspect, (expected, found) in verdict.differences.items():
+        table = Table("", "expected", "found", title=aspect, show_lines=True)
+        for number, (left, right) in enumerate(_rows(expected, found)):
+            mark = "" if left == right else "[red]≠[/red]"
+            table.add_row(f"{number} {mark}", _text(left), _text(right))
+        console.print(table)
+
+
+def _rows(expected: Any, found: Any) -> list[tuple[Any, Any]]:
+    if isinstance(expected, str) and isinstance(found, str):
+        expected, found = expected.splitlines(), found.splitlines()
+    if isinstance(expected, list) and isinstance(found, list):
+        longer = max(len(expected), len(found))
+        return list(zip(expected + [None] * (longer - len(expected)), found + [None] * (longer - len(found)), strict=True))
+    if isinstance(expected, dict) and isinstance(found, dict):
+        return [({k: expected.get(k)}, {k: found.get(k)}) for k in sorted({*expected, *found})]
+    return [(expected, found)]
+
+
+def _text(x: Any) -> str:
+    shown = x if isinstance(x, str) else json.dumps(x, default=str)
+    return shown.replace("[", "\\[")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.config import StreamsConfig
+from headrace.errors import ArgumentError
+from headrace.plan.materialized import Materialized
+from headrace.plan.stores import (
+    KeyValueMaterializer,
+    Materializer,
+    SessionMaterializer,
+    SlidingWindowMaterializer,
+    WindowMaterializer,
+)
+from headrace.state import stores
+from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows
+
+UPDATE, CLOSE = EmitStrategy.ON_WINDOW_UPDATE, EmitStrategy.ON_WINDOW_CLOSE
+
+
+def built(materializer: Materializer, **settings: Any) -> Any:
+    config = {"application.id": "app", **{name.replace("_", "."): value for name, value in settings.items()}}
+    materializer.configure(StreamsConfig(config))
+    return materializer.build()
+
+
+def test_a_table_is_kept_in_a_persistent_timestamped_store() -> None:
+    store = built(KeyValueMaterializer(Materialized(store_name="S")))
+    assert (store.name, store.store_type, store.persistent) == ("S", "timestamped_kv", True)
+
+
+def test_the_configuration_chooses_the_kind_of_store() -> None:
+    store = built(KeyValueMaterializer(Materialized(store_name="S")), dsl_store_suppliers_class="in_memory")
+    assert not store.persistent
+
+
+def test_the_operator_wins_over_the_configuration() -> None:
+    materialized = Materialized(store_name="S", dsl_store=stores.IN_MEMORY)
+    assert not built(KeyValueMaterializer(materialized), dsl_store_suppliers_class="rocksDB").persistent
+
+
+def test_a_supplier_wins_over_everything() -> None:
+    materialized = Materialized.of(store=stores.in_memory("mine"))
+    assert materialized is not None
+    store = built(KeyValueMaterializer(materialized))
+    assert (store.name, store.persistent) == ("mine", False)
+
+
+def test_the_format_setting_adds_headers() -> None:
+    store = built(KeyValueMaterializer(Materialized(store_name="S")), dsl_store_format="headers")
+    assert store.store_type == "timestamped_kv_with_headers"
+    windows = WindowMaterializer(Materialized(store_name="S"), TimeWindows(10), UPDATE)
+    assert built(windows, dsl_store_format="HEADERS").store_type == "timestamped_window_with_headers"
+    sessions = SessionMaterializer(Materialized(store_name="S"), SessionWindows(10), UPDATE)
+    assert built(sessions, dsl_store_format="HEADERS").store_type == "session_with_headers"
+
+
+def test_a_versioned_supplier_gives_a_versioned_store() -> None:
+    materialized = Materialized.of(store=stores.versioned("V", 1000))
+    assert materialized is not None
+    materializer = KeyValueMaterializer(materialized)
+    assert (materializer.is_versioned_store, materializer.history_ms) == (True, 1000)
+    assert built(materializer).store_type == "versioned"
+
+
+@pytest.mark.parametrize(
+    ("materializer", "retention_ms", "store_type"),
+    [
+        (WindowMaterializer(Materialized("S"), TimeWindows(10, grace=5), UPDATE), 15, "timestamped_window"),
+        (SlidingWindowMaterializer(Materialized("S"), SlidingWindows(10, 5), UPDATE), 25, "timestamped_window"),
+        (SessionMaterializer(Materialized("S"), SessionWindows(10, 5), UPDATE), 15, "session"),
+    ],
+)
+def test_windows_are_kept_as_long_as_records_may_come(
+    materializer: Materializer, retention_ms: int, store_type: str
+) -> None:
+    assert materializer.is_window_store
+    assert materializer.retention_ms == retention_ms
+    assert built(materializer).store_type == store_type
+
+
+def test_a_longer_retention_is_taken_and_a_shorter_refused() -> None:
+    kept = WindowMaterializer(Materialized("S", retention_ms=100), TimeWindows(10, grace=5), UPDATE)
+    assert kept.retention_ms == 100
+    short = Materialized("S", retention_ms=14)
+    with pytest.raises(ArgumentError, match="window size plus the grace period"):
+        WindowMaterializer(short, TimeWindows(10, grace=5), UPDATE)
+    with pytest.raises(ArgumentError, match="twice the time difference"):
+        SlidingWindowMaterializer(short, SlidingWindows(5, 5), UPDATE)
+    with pytest.raises(ArgumentError, match="inactivity gap"):
+        SessionMaterializer(short, SessionWindows(10, 5), UPDATE)
+
+
+def test_two_operators_may_share_a_store_but_not_just_its_name() -> None:
+    materialized = Materialized("S")
+    assert KeyValueMaterializer(materialized).is_compatible_with(KeyValueMaterializer(materialized))
+    assert not KeyValueMaterializer(materialized).is_compatible_with(KeyValueMaterializer(Materialized("S")))
+
+
+def test_logging_and_caching_can_be_changed_until_the_store_is_built() -> None:
+    materializer = KeyValueMaterializer(Materialized("S", log_config={"a": "b"}))
+    assert materializer.caching_enabled and materializer.logging_enabled and materializer.log_config == {"a": "b"}
+    materializer.with_caching_disabled().with_logging_disabled()
+    assert not materializer.caching_enabled and not materializer.logging_enabled and materializer.log_config == {}
+    materializer.with_caching_enabled().with_logging_enabled({"c": "d"})
+    assert materializer.caching_enabled and materializer.log_config == {"c": "d"}

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from headrace import serde as serdes
+from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp
+from headrace.state.bytes_stores import BytesWindowStore
+from headrace.state.layers.headers import (
+    HEADERS,
+    SESSION_HEADERS,
+    dump_headers,
+    key_value_for_headers,
+    load_headers,
+    session_for_headers,
+    split_headers,
+    window_for_headers,
+)
+from headrace.state.memory.kv import InMemoryKeyValueStore
+from headrace.state.rocksdb.time_ordered import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
+from tests.unit.state.fake_context import FakeContext
+
+SOME = Headers([("a", b"1"), ("n", None), ("ü", b"")])
+
+
+def test_headers_have_kafkas_bytes() -> None:
+    assert dump_headers(NO_HEADERS) == b"\0"
+    assert dump_headers(Headers([("a", b"12"), ("n", None)])) == bytes.fromhex("12040261043132026e01")
+
+
+@pytest.mark.parametrize("headers", [NO_HEADERS, SOME, Headers([("long", b"x" * 300)])])
+def test_headers_survive_the_way_through_bytes(headers: Headers) -> None:
+    body, rest = split_headers(dump_headers(headers) + b"rest")
+
+    assert load_headers(body) == headers
+    assert rest == b"rest"
+
+
+def test_a_value_is_stored_after_headers_and_time_and_logged_bare() -> None:
+    dumps, loads = HEADERS.bind(serdes.string(), "t")
+    value = ValueAndTimestamp("v", 5, SOME)
+
+    stored = dumps(value)
+
+    assert stored is not None
+    assert stored == dump_headers(SOME) + bytes(7) + b"\x05v"
+    assert loads(stored) == value
+    assert HEADERS.to_changelog(stored, None) == (b"v", 5, SOME)
+    assert HEADERS.from_changelog(b"v", 5, SOME) == stored
+
+
+def test_a_tombstone_is_logged_with_the_current_records_time_and_headers() -> None:
+    current = RecordContext(9, 0, 0, "in", SOME)
+
+    assert HEADERS.to_changelog(None, current) == (None, 9, SOME)
+    assert SESSION_HEADERS.to_changelog(None, current) == (None, 9, SOME)
+
+
+def test_session_aggregates_have_empty_headers_in_front() -> None:
+    dumps, loads = SESSION_HEADERS.bind(serdes.string(), "t")
+
+    assert dumps("v") == b"\0v"
+    assert loads(b"\0v") == "v"
+    assert SESSION_HEADERS.to_changelog(b"\0v", RecordContext(9, 0, 0, "in", SOME)) == (b"v", 9, NO_HEADERS)
+
+
+def test_a_store_in_memory_keeps_headers_as_they_are() -> None:
+    store = InMemoryKeyValueStore("S")
+
+    assert key_value_for_headers(store, has_headers=False, is_timestamped=False) is store
+    assert store.codec is HEADERS
+
+
+def test_a_persistent_store_without_headers_loses_them(tmp_path: Path) -> None:
+    beneath = TimeOrderedWindowSupplier("W", 120_000, 10).get()
+    store: BytesWindowStore = window_for_headers(beneath, has_headers=False, is_timestamped=True)
+    store.init(FakeContext(tmp_path))
+    time = bytes(7) + b"\x05"
+
+    store.put(b"k", dump_headers(SOME) + time + b"v", 10)
+
+    assert beneath.fetch(b"k", 10) == time + b"v"
+    assert store.fetch(b"k", 10) == b"\0" + time + b"v"
+    assert list(store.fetch_all(0, 10)) == [((b"k", 10), b"\0" + time + b"v")]
+
+
+def test_a_plain_persistent_store_loses_the_time_too(tmp_path: Path) -> None:
+    beneath = TimeOrderedWindowSupplier("W", 120_000, 10).get()
+    store = window_for_headers(beneath, has_headers=False, is_timestamped=False)
+    store.init(FakeContext(tmp_path))
+
+    store.put(b"k", dump_headers(SOME) + bytes(8) + b"v", 10)
+
+    assert beneath.fetch(b"k", 10) == b"v"
+    assert store.fetch(b"k", 10) == b"\0" + b"\xff" * 8 + b"v"
+
+
+def test_a_persistent_session_store_without_headers_loses_them(tmp_path: Path) -> None:
+    beneath = TimeOrderedSessionSupplier("S", 120_000).get()
+    store = session_for_headers(beneath, has_headers=False)
+    store.init(FakeContext(tmp_path))
+
+    store.put((b"k", 1, 2), b"\0v")
+
+    assert beneath.fetch_session(b"k", 1, 2) == b"v"
+    assert list(store.find_sessions_by_end(0, 10)) == [((b"k", 1, 2), b"\0v")]
