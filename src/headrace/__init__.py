@@ -12,8 +12,9 @@ from headrace.dsl.grouped_stream import KGroupedStream
 from headrace.dsl.grouped_table import KGroupedTable
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
-from headrace.processors.api import FixedKeyProcessor, Processor, PunctuationType
+from headrace.processors.api import FixedKeyProcessor, Processor, ProcessorContext, PunctuationType
 from headrace.records import (
+    ConsumedRecord,
     FixedKeyRecord,
     Headers,
     Record,
@@ -22,6 +23,7 @@ from headrace.records import (
     VersionedRecord,
 )
 from headrace.state import query, stores
+from headrace.state.contracts import KeyValueStore, SessionStore, VersionedKeyValueStore, WindowStore
 from headrace.state.query import FailureReason
 from headrace.task import handlers
 from headrace.testing import TopologyTestDriver
@@ -44,6 +46,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "BufferConfig",
     "CogroupedKStream",
+    "ConsumedRecord",
     "EmitStrategy",
     "FailureReason",
     "FixedKeyProcessor",
@@ -55,10 +58,13 @@ __all__ = [
     "KGroupedTable",
     "KStream",
     "KTable",
+    "KeyValueStore",
     "Processor",
+    "ProcessorContext",
     "PunctuationType",
     "Record",
     "RecordMetadata",
+    "SessionStore",
     "SessionWindows",
     "SlidingWindows",
     "StreamsBuilder",
@@ -68,8 +74,10 @@ __all__ = [
     "TopologyTestDriver",
     "UnlimitedWindows",
     "ValueAndTimestamp",
+    "VersionedKeyValueStore",
     "VersionedRecord",
     "Window",
+    "WindowStore",
     "Windowed",
     "errors",
     "handlers",

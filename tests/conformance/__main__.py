@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import json
-import multiprocessing
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterable
@@ -16,31 +13,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tests.conformance.compare import ASPECTS, Verdict, check_case
-
-
-def load_cases(directory: Path, family: str | None = None, name: str | None = None) -> list[Any]:
-    """The cases of a directory, in the order of its files."""
-    cases = []
-    for path in sorted(directory.glob("*.jsonl")):
-        with path.open(encoding="utf-8") as lines:
-            cases += [json.loads(line) for line in lines if line.strip()]
-    return [
-        case for case in cases if (family is None or case["family"] == family) and (name is None or case["name"] == name)
-    ]
-
-
-def check_all(cases: list[Any]) -> list[Verdict]:
-    """Check every case, spread over the cores."""
-    if len(cases) < 8:
-        return [check_case(case) for case in cases]
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count() or 1, mp_context=context) as pool:
-        return list(pool.map(check_case, cases, chunksize=8))
+from tests.conformance.cases import check_all, load_cases, quiet
+from tests.conformance.compare import ASPECTS, Verdict
 
 
 def main() -> int:
     """Parse the arguments, run, report."""
+    quiet()
     parser = argparse.ArgumentParser(prog="python -m tests.conformance", description=__doc__)
     parser.add_argument("directory", type=Path)
     parser.add_argument("--family", help="only the cases of this family")
@@ -89,7 +68,9 @@ def _report(verdicts: list[Verdict], *, details: bool) -> None:
     console.print(table)
     for verdict in verdicts:
         if not verdict.passed:
-            console.print(f"[red]{verdict.family} {verdict.name}[/red]: {', '.join(verdict.differences)}", highlight=False)
+            console.print(
+                f"[red]{verdict.family} {verdict.name}[/red]: {', '.join(verdict.differences)}", highlight=False
+            )
             if details:
                 _side_by_side(console, verdict)
 
@@ -117,7 +98,9 @@ def _rows(expected: Any, found: Any) -> list[tuple[Any, Any]]:
         expected, found = expected.splitlines(), found.splitlines()
     if isinstance(expected, list) and isinstance(found, list):
         longer = max(len(expected), len(found))
-        return list(zip(expected + [None] * (longer - len(expected)), found + [None] * (longer - len(found)), strict=True))
+        return list(
+            zip(expected + [None] * (longer - len(expected)), found + [None] * (longer - len(found)), strict=True)
+        )
     if isinstance(expected, dict) and isinstance(found, dict):
         return [({k: expected.get(k)}, {k: found.get(k)}) for k in sorted({*expected, *found})]
     return [(expected, found)]

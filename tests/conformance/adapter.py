@@ -29,8 +29,8 @@ from headrace import (
 )
 from headrace.dsl.global_table import GlobalKTable
 from headrace.errors import SerializationError
-
 from tests.conformance import functions as fn
+from tests.conformance.errors import java_class
 from tests.conformance.functions import SideLog, text
 from tests.conformance.processors import supplier, transformer_supplier
 
@@ -169,9 +169,7 @@ def windows(spec: Json) -> Any:
 
 def join_windows(spec: Json) -> JoinWindows:
     """The windows of a join."""
-    return JoinWindows(
-        spec["difference"], before=spec.get("before"), after=spec.get("after"), grace=spec.get("grace")
-    )
+    return JoinWindows(spec["difference"], before=spec.get("before"), after=spec.get("after"), grace=spec.get("grace"))
 
 
 def materialized(spec: Json | None) -> dict[str, Any]:
@@ -256,7 +254,7 @@ class Program:
         def processing(context: Any, record: Any, error: BaseException) -> Any:
             where = f"{text(context.topic)}-{context.partition}@{context.offset}"
             shown = "none" if record is None else f"{text(record.key)}={text(record.value)}@{record.timestamp}"
-            what = f"{type(error).__name__}: {error}"
+            what = f"{java_class(error)}: {error if isinstance(error, fn.TestError) else '*'}"
             log.append(["processing", context.node, context.task_id, where, str(context.timestamp), shown, what])
             return handlers.resume()
 
@@ -285,8 +283,8 @@ class Program:
         self.place = "build"
         if papi:
             return target  # type: ignore[no-any-return]
-        built = target.build(self.config) if self.case.get("build_with_config", True) else target.build()
-        return built  # type: ignore[no-any-return]
+        config = self.config if self.case.get("build_with_config", True) else None
+        return target.build(config)  # type: ignore[no-any-return]
 
     def queryable(self) -> dict[str, str | None]:
         """The queryable store name of each step that is a table."""

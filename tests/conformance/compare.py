@@ -8,7 +8,16 @@ from typing import Any
 from tests.conformance.errors import java_class, same_kind
 from tests.conformance.runner import Failure, run_case
 
-ASPECTS = ("steps", "stores", "describe", "internal topics", "internal records", "side log", "dropped records", "errors")
+ASPECTS = (
+    "steps",
+    "stores",
+    "describe",
+    "internal topics",
+    "internal records",
+    "side log",
+    "dropped records",
+    "errors",
+)
 
 _FIELDS: dict[str, tuple[str, ...]] = {
     "steps": ("steps", "branches", "queryable"),
@@ -49,6 +58,8 @@ def check_case(case: Any) -> Verdict:
         verdict.differences["errors"] = (expected.get("error"), _crash(error))
         return verdict
     _compare_error(verdict, expected.get("error"), failure)
+    if ("internal_topics_error" in expected) != ("internal_topics_error" in found):
+        verdict.differences["internal topics"] = (expected.get("internal_topics_error"), found.get("internal_topics"))
     for aspect, fields in _FIELDS.items():
         for name in fields:
             _compare_field(verdict, aspect, name, expected, found)
@@ -93,22 +104,36 @@ def _compare_field(verdict: Verdict, aspect: str, name: str, expected: dict[str,
     wanted, got = expected[name], found.get(name)
     if "error" in expected and name in _RUN_FIELDS and got is not None:
         got = got[: len(wanted)]
-    if name == "steps":
-        wanted = _without_texts(wanted)
+    if name in _TEXTS_HIDDEN:
+        wanted = _TEXTS_HIDDEN[name](wanted)
     verdict.checked.add(aspect)
     if wanted != got:
         verdict.differences.setdefault(aspect, (wanted, got))
 
 
-def _without_texts(steps: Any) -> Any:
+def _hide_in_steps(steps: Any) -> Any:
     """Answers whose dead letters do not show Java's own messages."""
-    return [[_without_text(r) for r in step] if isinstance(step, list) else step for step in steps]
+    return [[_hide_in_record(r) for r in step] if isinstance(step, list) else step for step in steps]
 
 
-def _without_text(record: Any) -> Any:
+def _hide_in_side(steps: Any) -> Any:
+    """Side logs whose processing errors do not show Java's own messages."""
+    return [[_hide_in_line(line) for line in step] for step in steps]
+
+
+def _hide_in_line(line: list[str]) -> list[str]:
+    if line[0] != "processing" or line[-1].startswith("TestError"):
+        return line
+    return [*line[:-1], line[-1].split(":")[0] + ": *"]
+
+
+def _hide_in_record(record: Any) -> Any:
     headers = record.get("headers", [])
     exception = next((value for name, value in headers if name == "__streams.errors.exception"), None)
     if exception in (None, "TestError"):
         return record
     shown = [[n, "*"] if n == "__streams.errors.message" else [n, v] for n, v in headers]
     return {**record, "headers": shown}
+
+
+_TEXTS_HIDDEN = {"steps": _hide_in_steps, "side": _hide_in_side}

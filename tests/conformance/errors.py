@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from headrace import errors
-
 from tests.conformance.functions import TestError
 
 _JAVA: tuple[tuple[type[BaseException], str], ...] = (

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import Windowed
+from headrace.records import Change
 
 Function = dict[str, Any]
 SideLog = list[list[str]]
@@ -31,6 +32,8 @@ def text(x: Any) -> str:
         return x.hex()
     if isinstance(x, Windowed):
         return f"[{text(x.key)}@{x.start}/{x.end}]"
+    if isinstance(x, Change):
+        return f"({text(x.new)}<-{text(x.old)})"
     if isinstance(x, list):
         return "[" + ",".join(map(text, x)) + "]"
     return str(x)
@@ -70,7 +73,8 @@ def _opt(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _values(spec: Function, log: SideLog) -> Callable[[Any, Any], Any]:
-    arg, sep = spec.get("arg"), spec.get("sep")
+    arg: Any = spec.get("arg")
+    sep = spec.get("sep")
 
     def checked(v: Any) -> Any:
         raise_if(v, arg)
@@ -117,7 +121,8 @@ def _mask(t: str, keep: int) -> str:
 
 
 def _keys(spec: Function, log: SideLog) -> Callable[[Any, Any], Any]:
-    arg, sep = spec.get("arg"), spec.get("sep")
+    arg: Any = spec.get("arg")
+    sep = spec.get("sep")
 
     def checked(k: Any, v: Any) -> Any:
         raise_if(v, arg)
@@ -183,7 +188,8 @@ def _values_list(spec: Function, log: SideLog) -> Callable[[Any, Any], Any]:
 
 
 def _predicate(spec: Function, log: SideLog) -> Callable[[Any, Any], bool]:
-    arg, sep = spec.get("arg"), spec.get("sep")
+    arg: Any = spec.get("arg")
+    sep = spec.get("sep")
 
     def checked(v: Any) -> bool:
         raise_if(v, arg)
@@ -191,7 +197,7 @@ def _predicate(spec: Function, log: SideLog) -> Callable[[Any, Any], bool]:
 
     def field_gt(v: Any) -> bool:
         x = field(v, spec["field"], sep)
-        return x is not None and num(x) > arg  # type: ignore[operator]
+        return x is not None and num(x) > arg
 
     def negated(k: Any, v: Any) -> bool:
         return not predicate(spec["of"], log)(k, v)
@@ -206,9 +212,9 @@ def _predicate(spec: Function, log: SideLog) -> Callable[[Any, Any], bool]:
         "value_eq": lambda k, v: text(v) == text(arg),
         "value_contains": lambda k, v: text(arg) in text(v),
         "value_starts_with": lambda k, v: text(v).startswith(text(arg)),
-        "value_gt": lambda k, v: v is not None and num(v) > arg,  # type: ignore[operator]
+        "value_gt": lambda k, v: v is not None and num(v) > arg,
         "value_even": lambda k, v: num(v) % 2 == 0,
-        "value_longer_than": lambda k, v: v is not None and len(text(v)) > arg,  # type: ignore[operator]
+        "value_longer_than": lambda k, v: v is not None and len(text(v)) > arg,
         "field_gt": lambda k, v: field_gt(v),
         "field_eq": lambda k, v: text(field(v, spec["field"], sep)) == text(arg),
         "key_eq": lambda k, v: text(k) == text(arg),

@@ -8,9 +8,17 @@ from typing import Any
 from headrace import FixedKeyProcessor, Processor, PunctuationType, Record, ValueAndTimestamp, VersionedRecord, serdes
 from headrace.records import NO_HEADERS, Headers
 from headrace.windows import SessionWindow, Windowed
-
 from tests.conformance.errors import java_class
-from tests.conformance.functions import Function, SideLog, TestError, field, key_function, raise_if, text, value_function
+from tests.conformance.functions import (
+    Function,
+    SideLog,
+    TestError,
+    field,
+    key_function,
+    raise_if,
+    text,
+    value_function,
+)
 
 
 class Supplier:
@@ -211,6 +219,7 @@ class StoreCommands(CaseProcessor):
 class KvOp(StoreCommands):
     def stamped(self, x: str | None, record: Any) -> Any:
         value = self.value(x)
+        assert self.store is not None
         timestamped = self.store.store_type.startswith("timestamped_kv")
         return ValueAndTimestamp.make(value, record.timestamp) if timestamped else value
 
@@ -223,7 +232,7 @@ class KvOp(StoreCommands):
         if name == "pia":
             return show(s.put_if_absent(self.key(f[0]), self.stamped(f[1], record)))
         if name == "putall":
-            s.put_all([(self.key(k), self.stamped(v, record)) for k, v in zip(f[::2], f[1::2], strict=True)])
+            s.put_all([(self.key(k), self.stamped(v, record)) for k, v in zip(f[::2], f[1::2], strict=False)])
             return "ok"
         if name in ("del", "get"):
             return show((s.delete if name == "del" else s.get)(self.key(f[0])))
@@ -343,13 +352,11 @@ class Punctuate(CaseProcessor):
 
         def fire(timestamp: int) -> None:
             c, label = self.context, schedule["label"]
-            value = (
-                f"fired {timestamp} st={c.current_stream_time_ms} wall={c.current_system_time_ms} {where(c)}"
-            )
+            value = f"fired {timestamp} st={c.current_stream_time_ms} wall={c.current_system_time_ms} {where(c)}"
             c.forward(Record(label, value, timestamp))
             state["fired"] += 1
             if state["fired"] == schedule.get("raise_at"):
-                raise TestError(f"punctuator {label}")
+                raise TestError("punctuator " + label)
             if state["fired"] == schedule.get("cancel_after"):
                 state["handle"].cancel()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.__main__ import load_cases
+from tests.conformance.cases import load_cases
 from tests.conformance.compare import check_case
 
 _DIRECTORY = Path(os.environ.get("HEADRACE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))

@@ -91,7 +91,6 @@ class _Link:
         sink = StreamSinkNode(
             self._named("-subscription-registration-sink", names.TABLE_SINK),
             self._topic,
-            None,
             right.key_serde,
             self._subscription_serde,
             None if partitioner is None else SinglePartition(partitioner),
@@ -139,7 +138,6 @@ class _Link:
         sink = StreamSinkNode(
             self._named("-subscription-response-sink", names.TABLE_SINK),
             topic,
-            None,
             self.left.key_serde,
             serde,
             to_primary_partition if partitioner is None else SinglePartition(partitioner),

@@ -178,13 +178,11 @@ class KStream(View):
         name: str | None = None,
     ) -> None:
         """Write the records to ``topic``, or to the topic that ``topic(key, value, record_context)`` returns."""
-        extractor = None if isinstance(topic, str) else topic
-        if extractor is not None or topic is None:
-            check_function(extractor, 3, operator="to", argument="topic")
+        if not isinstance(topic, str):
+            check_function(topic, 3, operator="to", argument="topic")
         node = StreamSinkNode(
             name_or_generate(name, self.builder, names.SINK),
-            topic if isinstance(topic, str) else None,
-            extractor,
+            topic,
             key_serde or self.key_serde,
             value_serde or self.value_serde,
             partitioner,
@@ -204,11 +202,12 @@ class KStream(View):
         name: str | None = None,
     ) -> KStream:
         """Write the records to an internal topic and read them back, partitioned by their keys or ``partitioner``."""
-        key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
+        value_serde = value_serde or self.value_serde
         node = RepartitionNode(
             repartition_spec(
                 self.builder,
                 name if name is not None else self.builder.new_processor_name(names.REPARTITION),
+                # As in Kafka, the topic's keys do not fall back to the stream's own serde; its values do.
                 key_serde,
                 value_serde,
                 partitioner=partitioner,
@@ -218,7 +217,7 @@ class KStream(View):
             )
         )
         self.builder.add_graph_node(self.node, node)
-        return KStream(node.name, key_serde, value_serde, [node.name], False, node, self.builder)
+        return KStream(node.name, key_serde or self.key_serde, value_serde, [node.name], False, node, self.builder)
 
     @operator
     def to_table(
@@ -263,10 +262,12 @@ class KStream(View):
         self, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None, name: str | None = None
     ) -> grouped_stream.KGroupedStream:
         """Group the records by the key they have, for an aggregation."""
+        if key_serde is None and value_serde is None and name is None:
+            key_serde, value_serde = self.key_serde, self.value_serde
         return grouped_stream.KGroupedStream(
             self.name,
-            key_serde or self.key_serde,
-            value_serde or self.value_serde,
+            key_serde,
+            value_serde,
             self.sources,
             name,
             self.repartition_required,
@@ -286,8 +287,10 @@ class KStream(View):
         """Group the records by the key that ``mapper(key, value)`` returns, for an aggregation."""
         check_function(mapper, 2, operator="group_by", argument="mapper")
         node = self._add(names.KEY_SELECT, name, SelectKey(mapper), key_changing=True)
+        if key_serde is None and value_serde is None and name is None:
+            value_serde = self.value_serde
         return grouped_stream.KGroupedStream(
-            node.name, key_serde, value_serde or self.value_serde, self.sources, name, True, node, self.builder
+            node.name, key_serde, value_serde, self.sources, name, True, node, self.builder
         )
 
     # The Processor API

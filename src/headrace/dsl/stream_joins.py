@@ -89,9 +89,9 @@ def join_stream(
     left = _repartitioned(stream, name, "-left", key_serde, value_serde)
     right = _repartitioned(other, name, "-right", key_serde, other_value_serde)
     joined = StreamJoined(
-        key_serde or left.key_serde or right.key_serde,
-        value_serde or left.value_serde,
-        other_value_serde or right.value_serde,
+        key_serde,
+        value_serde,
+        other_value_serde,
         store_name,
         this_store,
         other_store,

@@ -13,17 +13,18 @@ _FRAME_BYTES = 8 + 8 + 4  # timestamp, offset, partition
 class TopicCount:
     """Records and their size as Kafka Streams reckons it: key, value, headers, topic name and frame."""
 
+    topic: str
     records: int = 0
-    bytes: int = 0
+    _content_bytes: int = 0
 
-    def add(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers) -> None:
+    @property
+    def size(self) -> int:
+        """The size of all records so far."""
+        return self._content_bytes + self.records * (_FRAME_BYTES + len(self.topic.encode()))
+
+    def add(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
         """Count one record."""
         self.records += 1
-        size = _FRAME_BYTES + len(topic)
-        if key is not None:
-            size += len(key)
-        if value is not None:
-            size += len(value)
+        self._content_bytes += (len(key) if key else 0) + (len(value) if value else 0)
         if headers:
-            size += sum(len(name) + len(held or b"") for name, held in headers)
-        self.bytes += size
+            self._content_bytes += sum(len(name.encode()) + len(held or b"") for name, held in headers)

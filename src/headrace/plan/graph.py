@@ -6,7 +6,7 @@ in which they were created, parents first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -289,27 +289,26 @@ class StreamSinkNode(GraphNode):
     def __init__(
         self,
         name: str,
-        topic: str | None,
-        extractor: Any | None,
+        target: str | Callable[..., str],
         key_serde: Serde[Any] | None,
         value_serde: Serde[Any] | None,
         partitioner: Any | None,
     ) -> None:
         super().__init__(name)
-        self.topic = topic
-        self.extractor = extractor
+        self.target = target
         self.key_serde = key_serde
         self.value_serde = value_serde
         self.partitioner = partitioner
 
     def write(self, topology: Topology) -> None:
         """Add the sink. Windowed keys are partitioned by their inner key."""
+        key_serde: Any = self.key_serde
         partitioner = self.partitioner
-        if partitioner is None and hasattr(self.key_serde, "inner_key_partitioner"):
-            partitioner = self.key_serde.inner_key_partitioner()
+        if partitioner is None and hasattr(key_serde, "inner_key_partitioner"):
+            partitioner = key_serde.inner_key_partitioner()
         topology.add_sink(
             self.name,
-            self.topic if self.topic is not None else self.extractor,
+            self.target,
             self.parent_names,
             key_serde=self.key_serde,
             value_serde=self.value_serde,
@@ -482,5 +481,3 @@ class TableTableJoinNode(GraphNode):
 def store_names_of(getters: Sequence[ValueGetterSupplier]) -> tuple[str, ...]:
     """The stores that all these value getters read."""
     return tuple(name for getter in getters for name in getter.store_names)
-
-

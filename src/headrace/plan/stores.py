@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import ArgumentError, InternalError, user_line
+from headrace.errors import ArgumentError, InternalError, OperatorTypeError, user_line
 from headrace.state import stores
 from headrace.windows import EmitStrategy
 
@@ -24,9 +24,12 @@ class Materializer:
     is_window_store = False
     retention_ms: int | None = None
     default_format = "TIMESTAMPED"
+    needs = "key-value"
+    """Which kind of supplier it takes."""
 
     def __init__(self, materialized: Materialized) -> None:
         self.materialized = materialized
+        _check_supplier(materialized.supplier, self.needs)
         self._kind: Any = None
         self._format = self.default_format
 
@@ -151,6 +154,7 @@ class WindowMaterializer(Materializer):
 
     is_window_store = True
     is_sliding = False
+    needs = "window"
 
     def __init__(
         self, materialized: Materialized, windows: TimeWindows | UnlimitedWindows, emit_strategy: EmitStrategy
@@ -195,6 +199,7 @@ class SessionMaterializer(Materializer):
 
     is_window_store = True
     default_format = "PLAIN"
+    needs = "session"
 
     def __init__(self, materialized: Materialized, windows: SessionWindows, emit_strategy: EmitStrategy) -> None:
         super().__init__(materialized)
@@ -212,3 +217,13 @@ class SessionMaterializer(Materializer):
 
     def _builder_of(self, supplier: Any) -> Any:
         return stores.session(supplier, self.materialized.key_serde, self.materialized.value_serde)
+
+
+def _check_supplier(supplier: Any, needed: str) -> None:
+    if supplier is None:
+        return
+    with_retention = "window" if hasattr(supplier, "window_size_ms") else "session"
+    found = with_retention if hasattr(supplier, "retention_ms") else "key-value"
+    if found != needed:
+        message = f"store {supplier.name!r} is a {found} store, but this table is kept in a {needed} store"
+        raise OperatorTypeError(message, at=user_line())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, ConfigError
+from headrace.errors import ConfigError
 from headrace.serde.contract import Serde
 from headrace.serde.json_values import FunctionSerde, JsonSerde
 from headrace.serde.lists import ListSerde
@@ -140,11 +140,7 @@ def list(inner: Serde[Any] | None = None) -> Serde[Any]:
 
 def windowed(inner: Serde[Any] | None, size: Duration) -> TimeWindowedSerde:
     """Keys of windows of ``size``, which the bytes do not hold; with ``inner`` None the default serde is inside."""
-    size_ms = to_ms(size, "size")
-    if size_ms <= 0:
-        message = f"window size must be larger than zero ({size_ms} ms)"
-        raise ArgumentError(message)
-    return TimeWindowedSerde(inner, size_ms)
+    return TimeWindowedSerde(inner, to_ms(size, "size"))
 
 
 def session_windowed(inner: Serde[Any] | None = None) -> SessionWindowedSerde:

@@ -1,7 +1,7 @@
 """Store builders: they stack a typed store around the bytes store that a supplier makes.
 
-From the inside: the supplier's store, an adapter where its format is simpler than the builder's, the changelog, the cache,
-the typed store.
+From the inside: the supplier's store, an adapter where its format is simpler than the builder's, the changelog,
+the cache, the typed store.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ what was flushed. A question of a kind that the store does not know is a failure
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -110,20 +110,20 @@ class MultiVersionedKeyQuery:
 
 @dataclass(frozen=True, slots=True)
 class WindowKeyQuery:
-    """The windows of ``key`` that start from ``from_time`` to ``to_time``."""
+    """The windows of ``key`` that start from ``time_from`` to ``time_to``."""
 
     key: Any
-    from_time: int | None = None
-    to_time: int | None = None
+    time_from: int | None = None
+    time_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WindowRangeQuery:
-    """The windows of all keys that start from ``from_time`` to ``to_time``, or the sessions of ``key``."""
+    """The windows of all keys that start from ``time_from`` to ``time_to``, or the sessions of ``key``."""
 
     key: Any = None
-    from_time: int | None = None
-    to_time: int | None = None
+    time_from: int | None = None
+    time_to: int | None = None
 
 
 Query = (
@@ -227,16 +227,16 @@ def _range_plain(store: Any, query: RangeQuery) -> StoreIterator[Any, Any]:
 
 
 def _window_key(store: Any, query: WindowKeyQuery) -> StoreIterator[int, Any]:
-    if query.from_time is None or query.to_time is None:
+    if query.time_from is None or query.time_to is None:
         raise _NotForThisStoreError
-    found = _beneath_cache(store).fetch_range(query.key, query.from_time, query.to_time)
+    found = _beneath_cache(store).fetch_range(query.key, query.time_from, query.time_to)
     return _all_without_headers(store, found)
 
 
 def _window_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
-    if query.from_time is None or query.to_time is None:
+    if query.time_from is None or query.time_to is None:
         raise _NotForThisStoreError
-    found = _beneath_cache(store).fetch_all(query.from_time, query.to_time)
+    found = _beneath_cache(store).fetch_all(query.time_from, query.time_to)
     return _all_without_headers(store, found)
 
 
@@ -250,7 +250,7 @@ def _version(store: Any, query: VersionedKeyQuery) -> Any:
     return store.version(query.key, query.as_of)
 
 
-def _versions(store: Any, query: MultiVersionedKeyQuery) -> Iterator[Any]:
+def _versions(store: Any, query: MultiVersionedKeyQuery) -> StoreIterator[Any, Any]:
     time_from = _MIN_TIMESTAMP if query.from_time is None else query.from_time
     time_to = MAX_TIMESTAMP if query.to_time is None else query.to_time
     if time_from > time_to:
@@ -258,7 +258,7 @@ def _versions(store: Any, query: MultiVersionedKeyQuery) -> Iterator[Any]:
         raise ArgumentError(message)
     # Any order means from the latest back.
     descending = query.order is not ResultOrder.ASCENDING
-    return store.versions(query.key, time_from, time_to, descending=descending)  # type: ignore[no-any-return]
+    return StoreIterator(store.versions(query.key, time_from, time_to, descending=descending))
 
 
 def _refuse(store: Any, query: Query) -> Any:

@@ -1,8 +1,8 @@
 """State stores, as users name them: ``from headrace import stores``.
 
-A *supplier* says which store keeps the bytes (``stores.in_memory("counts")``); tables take one as ``store=``. A *builder*
-adds the serdes, for ``add_state_store`` (``stores.key_value(stores.persistent("seen"))``). ``ROCKSDB`` and ``IN_MEMORY``
-are the kinds of stores that the DSL makes by itself.
+A *supplier* says which store keeps the bytes (``stores.in_memory("counts")``); tables take one as ``store=``.
+A *builder* adds the serdes, for ``add_state_store`` (``stores.key_value(stores.persistent("seen"))``).
+``ROCKSDB`` and ``IN_MEMORY`` are the kinds of stores that the DSL makes by itself.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def timestamped_window(
 def join_window(
     supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
 ) -> WindowStoreBuilder:
-    """A builder of the window stores of a stream join: values with timestamp and headers, whatever the supplier keeps."""
+    """A builder of a stream join's window stores: values with timestamp and headers, whatever the supplier keeps."""
     return HeadersWindowStoreBuilder(supplier, key_serde, value_serde)
 
 

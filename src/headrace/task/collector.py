@@ -82,24 +82,22 @@ class RecordCollector:
     def send(
         self,
         topic: str,
-        record: Record[Any, Any],
         serialize_key: Serialize,
         serialize_value: Serialize,
         node: str,
+        record: Record[Any, Any],
         partition: int | None = None,
     ) -> None:
         """Serialise ``record`` and write it to ``topic``."""
         if self.failure is not None:
             self._raise_failure()
+        origin = SerializationOrigin.KEY
         try:
             key = serialize_key(topic, record.key)
-        except Exception as error:
-            self._on_unserializable(SerializationOrigin.KEY, topic, partition, record, node, error)
-            return
-        try:
+            origin = SerializationOrigin.VALUE
             value = serialize_value(topic, record.value)
         except Exception as error:
-            self._on_unserializable(SerializationOrigin.VALUE, topic, partition, record, node, error)
+            self._on_unserializable(origin, topic, partition, record, node, error)
             return
         try:
             self.port_send(topic, partition, record.timestamp, key, value, record.headers)
@@ -109,16 +107,16 @@ class RecordCollector:
             if self.failure is not None:
                 self._raise_failure()
         else:
-            (self._written.get(topic) or self._new_count(topic, node)).add(topic, key, value, record.headers)
+            (self._written.get(topic) or self._new_count(topic, node)).add(key, value, record.headers)
 
     def send_partitioned(
         self,
         topic: str,
-        record: Record[Any, Any],
         serialize_key: Serialize,
         serialize_value: Serialize,
         node: str,
         partitioner: Callable[[str, Any, Any, int], int | Iterable[int] | None],
+        record: Record[Any, Any],
     ) -> None:
         """The same, to the partitions that ``partitioner`` names: none, one or several; None means the default."""
         count = self._port.partitions_for(topic)
@@ -127,13 +125,13 @@ class RecordCollector:
             raise StreamsError(message, hint="Create the topic before the application starts.", at=f"node {node}")
         chosen = partitioner(topic, record.key, record.value, count)
         if chosen is None or isinstance(chosen, int):
-            self.send(topic, record, serialize_key, serialize_value, node, chosen)
+            self.send(topic, serialize_key, serialize_value, node, record, chosen)
             return
         partitions = sorted(set(chosen))
         if not partitions:
             self._task.drop("the partitioner chose no partition")
         for partition in partitions:
-            self.send(topic, record, serialize_key, serialize_value, node, partition)
+            self.send(topic, serialize_key, serialize_value, node, record, partition)
 
     def send_change(
         self, topic: str, partition: int, timestamp: int | None, key: bytes, value: bytes | None, headers: Headers
@@ -182,9 +180,9 @@ class RecordCollector:
             self._raise_failure()
 
     def _new_count(self, topic: str, node: str) -> TopicCount:
-        count = self._written[topic] = TopicCount()
+        count = self._written[topic] = TopicCount(topic)
         self._task.metrics.topic_gauge(node, topic, "records-produced-total", lambda: count.records)
-        self._task.metrics.topic_gauge(node, topic, "bytes-produced-total", lambda: count.bytes)
+        self._task.metrics.topic_gauge(node, topic, "bytes-produced-total", lambda: count.size)
         return count
 
     def _raise_failure(self) -> None:

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+# What a named tuple's own constructor does, less a call.
+_new = tuple.__new__
+
 Process = Callable[[Record[Any, Any]], None]
 
 
@@ -126,7 +129,7 @@ class TaskContext:
         self.registry.register(store, restore)
 
     def log_change(
-        self, store_name: str, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS
+        self, store_name: str, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers = NO_HEADERS
     ) -> None:
         """Append to the store's changelog."""
         self.collector.send_change(self._changelogs[store_name], self.partition, timestamp, key, value, headers)
@@ -181,8 +184,8 @@ class RuntimeNodeContext:
         held = task.record_context
         if held is not None and (record.timestamp != held[0] or record.headers is not held[4]):
             _, offset, partition, topic, _, raw_key, raw_value = held
-            task.record_context = RecordContext(
-                record.timestamp, offset, partition, topic, record.headers, raw_key, raw_value
+            task.record_context = _new(
+                RecordContext, (record.timestamp, offset, partition, topic, record.headers, raw_key, raw_value)
             )
         try:
             for process in targets:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from headrace.errors import (
@@ -121,37 +122,36 @@ class SinkNode:
         config = self.context.config
         key_serde = _resolve(lambda: resolve_key_serde(self._spec.key_serde, config), "key", "sink", self.name)
         value_serde = _resolve(lambda: resolve_value_serde(self._spec.value_serde, config), "value", "sink", self.name)
-        send = self._sender(key_serde.serialize, value_serde.serialize)
-        self.process = self._to_extracted(send) if self.topic is None else self._to_fixed(send, self.topic)
+        sender = self._sender(key_serde.serialize, value_serde.serialize)
+        self.process = self._to_extracted(sender) if self.topic is None else sender(self.topic)
 
     def close(self) -> None:
         """Nothing to release."""
 
-    def _sender(self, serialize_key: Any, serialize_value: Any) -> Callable[[str, Record[Any, Any]], None]:
+    def _sender(self, serialize_key: Any, serialize_value: Any) -> Callable[[str], Process]:
+        """What makes the function that writes to a topic."""
         collector, name, partitioner = self._task.collector, self.name, self._spec.partitioner
 
-        def send(topic: str, record: Record[Any, Any]) -> None:
-            collector.send(topic, record, serialize_key, serialize_value, name)
+        def to_topic(topic: str) -> Process:
+            if partitioner is None:
+                return partial(collector.send, topic, serialize_key, serialize_value, name)
+            return partial(collector.send_partitioned, topic, serialize_key, serialize_value, name, partitioner)
 
-        def send_partitioned(topic: str, record: Record[Any, Any]) -> None:
-            collector.send_partitioned(topic, record, serialize_key, serialize_value, name, partitioner)
+        return to_topic
 
-        return send if partitioner is None else send_partitioned
-
-    def _to_fixed(self, send: Callable[[str, Record[Any, Any]], None], topic: str) -> Process:
-        def process(record: Record[Any, Any]) -> None:
-            send(topic, record)
-
-        return process
-
-    def _to_extracted(self, send: Callable[[str, Record[Any, Any]], None]) -> Process:
+    def _to_extracted(self, sender: Callable[[str], Process]) -> Process:
         task, extract = self._task, self._spec.extractor
+        senders: dict[str, Process] = {}
 
         def process(record: Record[Any, Any]) -> None:
             held = task.record_context
             assert held is not None
             context = RecordContext(record.timestamp, held.offset, held.partition, held.topic, record.headers)
-            send(extract(record.key, record.value, context), record)
+            topic = extract(record.key, record.value, context)
+            send = senders.get(topic)
+            if send is None:
+                send = senders[topic] = sender(topic)
+            send(record)
 
         return process
 

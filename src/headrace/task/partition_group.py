@@ -23,6 +23,10 @@ from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
 TopicPartition: TypeAlias = tuple[str, int]
 
 
+# Records are made by the million: this is what a named tuple's own constructor does, less a call.
+_new = tuple.__new__
+
+
 class RawRecord(NamedTuple):
     """A record as a host feeds it; a plain tuple in this order does as well."""
 
@@ -72,7 +76,7 @@ class RecordQueue:
         self.source = source
         self.head: Head | None = None
         self.partition_time = NO_TIMESTAMP
-        self.consumed = TopicCount()
+        self.consumed = TopicCount(topic_partition[0])
         self._fifo: deque[RawRecord] = deque()
         # The default extractor only looks at the sign: no need to build what an extractor is shown.
         self._extract = None if extractor is fail_on_invalid_timestamp else extractor
@@ -93,10 +97,10 @@ class RecordQueue:
         head = self.head
         assert head is not None
         self.head = None
-        topic, _, _, _, key, value, headers = head.raw
-        self.consumed.add(topic, key, value, headers)
-        if head.timestamp > self.partition_time:
-            self.partition_time = head.timestamp
+        timestamp, _, _, raw, _ = head
+        self.consumed.add(raw[4], raw[5], raw[6])
+        if timestamp > self.partition_time:
+            self.partition_time = timestamp
         if self._fifo:
             self._advance()
         return head
@@ -126,7 +130,7 @@ class RecordQueue:
                     self._task.drop("the extracted timestamp is negative", source.name)
                     skipped = raw
                     continue
-            self.head = Head(timestamp, key, value, raw)
+            self.head = _new(Head, (timestamp, key, value, raw, False))
             return
         if skipped is not None:
             # Its offset still has to be committed.

@@ -33,6 +33,8 @@ class PriorityQueue(Generic[T]):
         items, rank = self._items, self._rank
         items.append(item)
         hole = len(items) - 1
+        if hole == 0:
+            return
         item_rank = rank(item)
         while hole > 0:
             parent = (hole - 1) >> 1

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from headrace.topology.task_plan import TaskPlan
 
 
+_new = tuple.__new__
+
+
 class CommittedOffset(NamedTuple):
     """What a host commits for one partition: the next offset to read, and text to give back at the next start."""
 
@@ -141,7 +144,7 @@ class StreamTask:
         self._group.add_queue(queue)
         gauge = self.context.metrics.topic_gauge
         gauge(node.name, partition[0], "records-consumed-total", lambda: queue.consumed.records)
-        gauge(node.name, partition[0], "bytes-consumed-total", lambda: queue.consumed.bytes)
+        gauge(node.name, partition[0], "bytes-consumed-total", lambda: queue.consumed.size)
 
     # Work
 
@@ -177,7 +180,9 @@ class StreamTask:
         if not is_skipped:
             topic, partition, offset, _, raw_key, raw_value, headers = raw
             context = self.context
-            context.record_context = RecordContext(timestamp, offset, partition, topic, headers, raw_key, raw_value)
+            context.record_context = _new(
+                RecordContext, (timestamp, offset, partition, topic, headers, raw_key, raw_value)
+            )
             context.system_time_ms = now_ms
             context.is_active = True
             try:

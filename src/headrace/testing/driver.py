@@ -12,7 +12,8 @@ import re
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -57,10 +58,10 @@ class TopologyTestDriver:
     def __init__(
         self,
         topology: Topology,
-        config: Mapping[str, Any] | None = None,
+        config: Mapping[str, Any] | StreamsConfig | None = None,
         wall_clock_ms: int | None = None,
     ) -> None:
-        given = dict(config or {})
+        given = dict(config.originals if isinstance(config, StreamsConfig) else config or {})
         given.setdefault("application.id", f"topology-test-driver-{random.getrandbits(32)}")
         self.config = StreamsConfig({**_NO_THROTTLE, **given})
         self.produced: list[ProducedRecord] = []
@@ -71,6 +72,7 @@ class TopologyTestDriver:
         self._inputs: dict[str, str | None] = {}
         self._directory: Path | None = None
         self._is_closed = False
+        self._has_failed = False
         self._metrics = StreamsMetrics.of(self.config, "test-client", self._clock)
         self._cache = ThreadCache(max(0, self.config["statestore.cache.max.bytes"]))
         topology.configure(self.config)
@@ -121,11 +123,12 @@ class TopologyTestDriver:
         if queue is None and not is_global:
             message = f"the topology does not read the topic {topic!r}"
             raise UnknownTopicError(message, detail=f"it reads {', '.join(sorted(self._topics())) or 'none'}")
-        if queue is not None:
-            self._enqueue(queue, topic, key, value, timestamp, headers)
-            self._work()
-        if is_global:
-            self._update_global(topic, key, value, timestamp, headers)
+        with self._failing():
+            if queue is not None:
+                self._enqueue(queue, topic, key, value, timestamp, headers)
+                self._work()
+            if is_global:
+                self._update_global(topic, key, value, timestamp, headers)
 
     def read_record(self, topic: str) -> ProducedRecord:
         """Take the next record, as bytes, that was written to ``topic``; EmptyTopicError where there is none."""
@@ -156,10 +159,11 @@ class TopologyTestDriver:
             message = f"the wall clock cannot go back ({advance_ms} ms)"
             raise ArgumentError(message)
         self._wall_clock_ms += advance_ms
-        if self._task is not None:
-            self._task.punctuate_wall_clock()
-            self._commit(self._task)
-        self._work()
+        with self._failing():
+            if self._task is not None:
+                self._task.punctuate_wall_clock()
+                self._commit(self._task)
+            self._work()
 
     @property
     def wall_clock_ms(self) -> int:
@@ -168,7 +172,7 @@ class TopologyTestDriver:
 
     # Stores
 
-    def store(self, name: str) -> Any | None:
+    def store(self, name: str) -> Any:
         """The store ``name`` as it is, of whatever kind; None where there is none."""
         if self._task is not None:
             # Writes from outside carry time 0, as in Kafka.
@@ -183,34 +187,35 @@ class TopologyTestDriver:
         names = [*self._plan.stores, *(self._global_plan.global_stores if self._global_plan else ())]
         return {name: store for name in names if (store := self.store(name)) is not None}
 
-    def key_value_store(self, name: str) -> Any | None:
+    def key_value_store(self, name: str) -> Any:
         """A key-value store. One with timestamps shows bare values and writes the timestamp -1."""
         return self._of_type(name, {"kv": _as_is, "timestamped_kv": facades.plain})
 
-    def timestamped_key_value_store(self, name: str) -> Any | None:
+    def timestamped_key_value_store(self, name: str) -> Any:
         """A key-value store with timestamps."""
         return self._of_type(name, {"timestamped_kv": _as_is}, {"timestamped_kv": facades.without_headers})
 
-    def versioned_key_value_store(self, name: str) -> Any | None:
+    def versioned_key_value_store(self, name: str) -> Any:
         """A key-value store that keeps versions."""
         return self._of_type(name, {"versioned": _as_is})
 
-    def window_store(self, name: str) -> Any | None:
+    def window_store(self, name: str) -> Any:
         """A window store. One with timestamps shows bare values."""
         return self._of_type(name, {"window": _as_is, "timestamped_window": facades.plain})
 
-    def timestamped_window_store(self, name: str) -> Any | None:
+    def timestamped_window_store(self, name: str) -> Any:
         """A window store with timestamps."""
         return self._of_type(name, {"timestamped_window": _as_is}, {"timestamped_window": facades.without_headers})
 
-    def session_store(self, name: str) -> Any | None:
+    def session_store(self, name: str) -> Any:
         """A session store. One with headers shows bare values."""
         return self._of_type(name, {"session": _as_is}, {"session": facades.plain})
 
     def changelog(self, store: str) -> list[ChangelogEntry]:
         """What the store has logged so far, for ``restore``."""
         topic = self._plan.store_to_changelog.get(store)
-        return [(r.key, r.value, r.timestamp, r.headers) for r in self.produced if r.topic == topic]
+        logged = [record for record in self.produced if record.topic == topic]
+        return [(record.key, record.value, record.timestamp or 0, record.headers) for record in logged]
 
     def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
         """Fill a store from changelog records, as a restarted application does; returns how many."""
@@ -244,15 +249,16 @@ class TopologyTestDriver:
     # End
 
     def close(self) -> None:
-        """Close nodes and stores and delete the state. Calling it twice does no harm."""
+        """Close nodes and stores and delete the state. Calling it twice does no harm.
+
+        After a failure nothing more is committed: what made it fail would only fail again.
+        """
         if self._is_closed:
             return
         self._is_closed = True
         try:
             if self._task is not None:
-                self._task.suspend()
-                self._commit(self._task)
-                self._task.close()
+                self._close_task(self._task)
             if self._global_task is not None:
                 self._global_task.close()
             self._capture()
@@ -280,7 +286,7 @@ class TopologyTestDriver:
         self,
         topic: str,
         partition: int | None,
-        timestamp: int,
+        timestamp: int | None,
         key: bytes | None,
         value: bytes | None,
         headers: Headers,
@@ -331,9 +337,29 @@ class TopologyTestDriver:
         )
         for pattern, source in self._patterns().items():
             task.add_partition((pattern, _PARTITION), source)
-        task.initialize()
-        task.start()
+        try:
+            task.initialize()
+            task.start()
+        except BaseException:
+            task.registry.close()
+            raise
         return task
+
+    def _close_task(self, task: StreamTask) -> None:
+        if self._has_failed:
+            task.close_dirty()
+            return
+        task.suspend()
+        self._commit(task)
+        task.close()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._has_failed = True
+            raise
 
     def _patterns(self) -> dict[str, str]:
         return {pattern.pattern: source for source, pattern in self._plan.patterns.items()}
@@ -409,10 +435,12 @@ class TopologyTestDriver:
         for topic, _, timestamp, key, value, headers in pending:
             record = ProducedRecord(topic, _PARTITION, timestamp, key, value, headers)
             self._outputs.setdefault(topic, deque()).append(record)
+            if timestamp is None or self._is_closed:
+                continue
             queue = self._queue_of(topic)
-            if queue is not None and not self._is_closed:
+            if queue is not None:
                 self._enqueue(queue, topic, key, value, timestamp, headers)
-            if self._is_global(topic) and not self._is_closed:
+            if self._is_global(topic):
                 self._update_global(topic, key, value, timestamp, headers)
 
     def _of_type(

@@ -215,7 +215,7 @@ class MockStoreContext:
         self._context.add_state_store(store)
 
     def log_change(
-        self, store_name: str, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS
+        self, store_name: str, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers = NO_HEADERS
     ) -> None:
         """Refused."""
         raise UnsupportedError(

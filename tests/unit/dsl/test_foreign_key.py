@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 import pytest
 
 from headrace.dsl.builder import StreamsBuilder

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 import pytest
 
 from headrace import serde as serdes

@@ -66,12 +66,12 @@ def test_an_optimised_self_join_is_one_node_with_one_store() -> None:
     assert re.findall(r"Processor: (\S+)", text) == ["KSTREAM-WINDOWED-0000000001", "KSTREAM-MERGE-0000000005"]
 
 
-def test_stores_take_the_serdes_of_the_streams_where_none_are_given() -> None:
+def test_as_in_kafka_the_serdes_of_a_join_are_given_or_the_defaults_never_those_of_the_streams() -> None:
     builder = StreamsBuilder()
     left = builder.stream("l", key_serde=serdes.long(), value_serde=serdes.json())
     right = builder.stream("r", key_serde=serdes.long(), value_serde=serdes.bytes())
     joined = left.join(right, plus, WINDOWS)
-    assert joined.key_serde is left.key_serde
+    assert joined.key_serde is None
     assert joined.value_serde is None
 
 

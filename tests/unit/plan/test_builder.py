@@ -44,7 +44,7 @@ class Graph:
         return node
 
     def sink(self, name: str, parent: GraphNode) -> StreamSinkNode:
-        node = StreamSinkNode(name, f"topic-{name}", None, None, None, None)
+        node = StreamSinkNode(name, f"topic-{name}", None, None, None)
         self.builder.add_graph_node(parent, node)
         return node
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from headrace.config import StreamsConfig
-from headrace.errors import ArgumentError
+from headrace.errors import ArgumentError, OperatorTypeError
 from headrace.plan.materialized import Materialized
 from headrace.plan.stores import (
     KeyValueMaterializer,
@@ -106,3 +106,31 @@ def test_logging_and_caching_can_be_changed_until_the_store_is_built() -> None:
     assert not materializer.caching_enabled and not materializer.logging_enabled and materializer.log_config == {}
     materializer.with_caching_enabled().with_logging_enabled({"c": "d"})
     assert materializer.caching_enabled and materializer.log_config == {"c": "d"}
+
+
+def test_refuses_a_supplier_of_another_kind_of_store() -> None:
+    sessions = Materialized.of(store=stores.persistent_session("S", 1000))
+    rows = Materialized.of(store=stores.in_memory("R"))
+    assert sessions is not None and rows is not None
+    with pytest.raises(OperatorTypeError, match="'S' is a session store, but this table is kept in a key-value store"):
+        KeyValueMaterializer(sessions)
+    with pytest.raises(OperatorTypeError, match="kept in a window store"):
+        WindowMaterializer(sessions, TimeWindows(10), UPDATE)
+    with pytest.raises(OperatorTypeError, match="kept in a session store"):
+        SessionMaterializer(rows, SessionWindows(10), UPDATE)
+
+
+def test_a_kind_of_store_can_be_given_together_with_a_name() -> None:
+    materialized = Materialized.of(store=stores.IN_MEMORY("counts"))
+    assert materialized is not None
+    store = built(KeyValueMaterializer(materialized))
+    assert (store.name, store.persistent) == ("counts", False)
+
+
+def test_final_results_need_no_cache_where_windows_slide_or_are_sessions() -> None:
+    cached = built(SlidingWindowMaterializer(Materialized("S"), SlidingWindows(10), UPDATE))
+    assert cached.set_flush_listener(print, False)
+    final = built(SlidingWindowMaterializer(Materialized("S"), SlidingWindows(10), CLOSE))
+    assert not final.set_flush_listener(print, False)
+    sessions = built(SessionMaterializer(Materialized("S"), SessionWindows(10), CLOSE))
+    assert not sessions.set_flush_listener(print, False)

@@ -106,7 +106,7 @@ def test_a_window_store_is_asked_for_spans_of_time(context: FakeContext) -> None
     store.put("B", "2", 10)
 
     assert list(execute(store, WindowKeyQuery("A", 0, 10)).result) == [(0, "1")]
-    assert list(execute(store, WindowRangeQuery(from_time=5, to_time=10)).result) == [
+    assert list(execute(store, WindowRangeQuery(time_from=5, time_to=10)).result) == [
         (Windowed("B", TimeWindow(10, 20)), "2")
     ]
     for query in (WindowKeyQuery("A"), WindowRangeQuery(key="A"), KeyQuery("A")):
@@ -120,7 +120,7 @@ def test_a_session_store_is_asked_for_a_key(context: FakeContext) -> None:
     store.put(session, "1")
 
     assert list(execute(store, WindowRangeQuery(key="A")).result) == [(session, "1")]
-    for query in (WindowRangeQuery(from_time=0, to_time=9), WindowKeyQuery("A", 0, 9)):
+    for query in (WindowRangeQuery(time_from=0, time_to=9), WindowKeyQuery("A", 0, 9)):
         assert execute(store, query).failure_reason is FailureReason.UNKNOWN_QUERY_TYPE
 
 

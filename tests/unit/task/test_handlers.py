@@ -36,9 +36,7 @@ def test_log_and_continue_goes_on() -> None:
 
 def test_a_dead_letter_holds_the_source_record_and_tells_the_error() -> None:
     handle = handlers.processing_handler(
-        config(
-            **{"processing.exception.handler": "log_and_continue", "errors.dead.letter.queue.topic.name": "dlq"}
-        )
+        config(**{"processing.exception.handler": "log_and_continue", "errors.dead.letter.queue.topic.name": "dlq"})
     )
     (letter,) = handlers.ask(handle, CONTEXT, None, ValueError("broken")).dead_letters
     assert letter[:5] == ("dlq", None, 5, b"k", b"v")

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from headrace.errors import StoreError, UnsupportedError
+from headrace.errors import IllegalStateError, StoreError, UnsupportedError
 from headrace.records import NO_TIMESTAMP, Change, Record
 from headrace.serde.bytes_keys import (
     parse_session_key,
@@ -35,8 +35,8 @@ from headrace.state.bytes_stores import (
 )
 from headrace.state.cache import NO_RECORD, CacheEntry, NamedCache, ThreadCache
 from headrace.state.contracts import FlushListener, StateStore, StoreContext, StoreIterator
+from headrace.state.key_schemas import MAX_SEQUENCE, KeySchema, SessionKeySchema, WindowKeySchema
 from headrace.state.layers.wrapped import S, Wrapped
-from headrace.state.rocksdb.segments import MAX_SEQUENCE, KeySchema, SessionKeySchema, WindowKeySchema
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -225,6 +225,12 @@ class SegmentedCaching(Caching[S]):
     def _segment_end(self, segment_id: int) -> int:
         return (segment_id + 1) * self._interval_ms - 1
 
+    def _check_segment(self, time: int, segment_id: int) -> None:
+        # Where a time range ends before the segment it begins in, Kafka Streams gives up.
+        if self._segment_id(time) != segment_id:
+            message = f"store {self.name} is cached and cannot look across segments in this order"
+            raise IllegalStateError(message, hint="Ask for a range that does not end before it begins, or forward.")
+
     def _scan_of_key(self, key: bytes, time_from: int, time_to: int, forward: bool) -> Cached:
         first, last = self._schema.fixed_bounds(key, time_from, time_to)
         return self._cache.scan(self._cache_key(first), self._cache_key(last), forward=forward)
@@ -291,6 +297,7 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
         if forward:
             segment_id, first = self._segment_id(time_from), time_from
             last = min(time_to, self._segment_end(segment_id))
+            self._check_segment(last, segment_id)
             while True:
                 yield from self._segment(segment_id, key_from, key_to, first, last, time_to, forward)
                 segment_id += 1
@@ -397,8 +404,8 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
                 first = segment_id * self._interval_ms
         last_id = self._segment_id(self._max_time)
         # Looking backward, the last segment is cut at the latest start: a session that ends later is not found there.
-        cut = min(latest_start, self._max_time)
-        last = cut if self._segment_id(cut) == last_id else self._segment_end(last_id)
+        last = min(latest_start, self._max_time)
+        self._check_segment(last, last_id)
         for segment_id in range(last_id, self._segment_id(earliest_end) - 1, -1):
             first = segment_id * self._interval_ms
             yield from self._segment(key, first, last, latest_start, forward)

@@ -133,11 +133,14 @@ class MeteredStore(Generic[S]):
         return self.inner.set_flush_listener(typed, send_old_values)
 
     def uncached(self) -> Any:
-        """This store without its cache: it shows what has been flushed."""
+        """The same store without its cache: it shows what has been flushed."""
         if not isinstance(self.inner, Caching):
             return self
         beneath = copy(self)
         beneath.inner = self.inner.inner
+        for method, _ in self.timed:
+            # Timed methods are bound to this store.
+            vars(beneath).pop(method, None)
         return beneath
 
     def query(self, query: Query, bound: PositionBound | None = None) -> QueryResult:

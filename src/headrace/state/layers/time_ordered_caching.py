@@ -15,8 +15,8 @@ from headrace.serde.bytes_keys import parse_window_store_key, window_store_key, 
 from headrace.state.bytes_stores import BytesWindowStore, WindowedValues, WindowKey, WindowValues
 from headrace.state.cache import NO_RECORD, CacheEntry
 from headrace.state.contracts import StoreIterator
+from headrace.state.key_schemas import WindowKeySchema
 from headrace.state.layers.caching import Cached, Caching, Order, merged
-from headrace.state.rocksdb.segments import WindowKeySchema
 
 _SEGMENT_ID = struct.Struct(">q")
 _START = struct.Struct(">q")

@@ -13,7 +13,7 @@ from headrace.state.value_codecs import PLAIN, ValueCodec
 
 
 class RocksDBStore:
-    """Bytes in a RocksDB database below the task's directory. Iterators show the store as it was when they were made."""
+    """Bytes in a RocksDB database. Iterators show the store as it was when they were made."""
 
     persistent = True
 

@@ -6,7 +6,8 @@ from headrace.errors import UnsupportedError
 from headrace.serde.bytes_keys import parse_session_key, session_key
 from headrace.state.bytes_stores import SessionKey, SessionValues
 from headrace.state.contracts import StoreIterator
-from headrace.state.rocksdb.segments import Entries, SegmentedStore, SessionKeySchema
+from headrace.state.key_schemas import SessionKeySchema
+from headrace.state.rocksdb.segments import Entries, SegmentedStore
 
 
 class RocksDBSessionStore(SegmentedStore):

@@ -21,14 +21,8 @@ from headrace.serde.bytes_keys import (
 )
 from headrace.state.bytes_stores import SessionKey, SessionValues, WindowedValues, WindowValues
 from headrace.state.contracts import StoreIterator
-from headrace.state.rocksdb.segments import (
-    MAX_SEQUENCE,
-    Entries,
-    KeySchema,
-    SegmentedStore,
-    SessionKeySchema,
-    WindowKeySchema,
-)
+from headrace.state.key_schemas import MAX_SEQUENCE, KeySchema, SessionKeySchema, WindowKeySchema
+from headrace.state.rocksdb.segments import Entries, SegmentedStore
 from headrace.windows import MAX_TIMESTAMP
 
 _BY_TIME, _BY_KEY = b"\0", b"\1"

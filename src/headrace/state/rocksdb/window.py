@@ -5,7 +5,8 @@ from __future__ import annotations
 from headrace.serde.bytes_keys import parse_window_store_key, window_store_key, window_store_start
 from headrace.state.bytes_stores import WindowedValues, WindowValues
 from headrace.state.contracts import StoreIterator
-from headrace.state.rocksdb.segments import MAX_SEQUENCE, Entries, SegmentedStore, WindowKeySchema
+from headrace.state.key_schemas import MAX_SEQUENCE, WindowKeySchema
+from headrace.state.rocksdb.segments import Entries, SegmentedStore
 
 
 class RocksDBWindowStore(SegmentedStore):

@@ -1,0 +1,90 @@
+"""The task behind global stores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace import serde as serdes
+from headrace.config import StreamsConfig
+from headrace.errors import ProcessingError, UnsupportedError
+from headrace.processors.api import Processor, PunctuationType
+from headrace.records import Record
+from headrace.state import stores
+from headrace.task.global_task import GlobalTask
+from headrace.task.partition_group import RawRecord
+from headrace.topology import Topology
+
+
+class Fill(Processor):
+    """Writes what it gets; refuses what it is told to refuse."""
+
+    def process(self, record: Record[Any, Any]) -> None:
+        if record.value == 13:
+            raise ValueError("unlucky")
+        self.context.store("shared").put(record.key, record.value)
+
+
+def global_task(supplier: Any = Fill, **settings: Any) -> GlobalTask:
+    config = StreamsConfig(
+        {"application.id": "app", **{name.replace("_", "."): value for name, value in settings.items()}}
+    )
+    builder = stores.key_value(stores.in_memory("shared"), value_serde=serdes.long()).with_logging_disabled()
+    topology = Topology().add_global_store(builder, "source", "topic", "fill", supplier, value_serde=serdes.long())
+    topology.configure(config)
+    plan = topology.global_plan()
+    assert plan is not None
+    task = GlobalTask(plan, config)
+    task.initialize()
+    return task
+
+
+def record(value: bytes, offset: int = 0) -> RawRecord:
+    return RawRecord("topic", 0, offset, 5, b"k", value)
+
+
+def number(value: int) -> bytes:
+    return value.to_bytes(8, "big")
+
+
+def test_fills_the_store_and_keeps_the_next_offset() -> None:
+    task = global_task()
+    task.update(record(number(7), offset=4))
+    assert task.stores["shared"].get("k") == 7
+    assert task.offsets == {("topic", 0): 5}
+
+
+def test_skips_what_it_cannot_read() -> None:
+    task = global_task()
+    task.update(record(b"short"))
+    assert task.context.metrics.dropped_records == 1
+    assert task.offsets == {("topic", 0): 1}
+
+
+def test_an_error_of_the_processor_comes_through_as_it_is() -> None:
+    with pytest.raises(ValueError, match="unlucky"):
+        global_task(processing_exception_handler="log_and_continue").update(record(number(13)))
+
+
+def test_the_processing_handler_can_be_put_in_charge() -> None:
+    enabled = {"processing.exception.handler.global.enabled": True}
+    with pytest.raises(ProcessingError, match="unlucky"):
+        global_task(**enabled).update(record(number(13)))
+    task = global_task(processing_exception_handler="log_and_continue", **enabled)
+    task.update(record(number(13)))
+    assert task.context.metrics.dropped_records == 1
+
+
+def test_a_global_processor_has_neither_stream_time_nor_punctuations() -> None:
+    class Asking(Fill):
+        def process(self, record: Record[Any, Any]) -> None:
+            with pytest.raises(UnsupportedError):
+                _ = self.context.current_stream_time_ms
+            with pytest.raises(UnsupportedError):
+                self.context.schedule(10, PunctuationType.STREAM_TIME, print)
+            super().process(record)
+
+    task = global_task(Asking)
+    task.update(record(number(7)))
+    assert task.stores["shared"].get("k") == 7
