@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace import StreamsBuilder, Topology, TopologyTestDriver, Windowed, serdes, testing
-from headrace.topology.nodes import SinkNode, SourceNode
+from headrace import StreamsBuilder, Topology, TopologyTestDriver, serdes, testing
+from headrace.topology.nodes import SinkNode
 
 _CONFIG = {"default.value.serde": serdes.json(), "dsl.store.suppliers.class": "in_memory"}
 
 
 def run(program: StreamsBuilder | Topology, *records: tuple[Any, ...]) -> list[tuple[Any, Any]]:
-    """The records written to ``out`` as ``(key, value)``; windowed keys as text."""
+    """The records written to ``out``, as ``(key, value)``."""
     topology = program.build() if isinstance(program, StreamsBuilder) else program
     topics = _topics_read(topology)
     with TopologyTestDriver(topology, _CONFIG) as driver:
@@ -28,12 +28,11 @@ def run(program: StreamsBuilder | Topology, *records: tuple[Any, ...]) -> list[t
         for record in records:
             topic, *pair_and_time = record if len(topics) > 1 else (*topics, *record)
             driver.create_input_topic(topic, start=0).pipe_input(*pair_and_time)
-        return [(str(key) if isinstance(key, Windowed) else key, value) for key, value in out.read_key_values_to_list()]
+        return out.read_key_values_to_list()
 
 
 def _topics_read(topology: Topology) -> list[str]:
-    nodes = topology.graph.nodes.values()
-    read = [topic for node in nodes if isinstance(node, SourceNode) for topic in node.topics]
+    read = [topic for source in topology.graph.sources() for topic in source.topics]
     return [topic for topic in read if topic not in topology.graph.internal_topics]
 
 
@@ -43,7 +42,7 @@ def _serdes_of_sink(topology: Topology, topic: str) -> tuple[Any, Any]:
     return (None, None) if sink is None else (sink.key_serde, sink.value_serde)
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="session")
 def _names_in_examples(doctest_namespace: dict[str, Any]) -> None:
     doctest_namespace.update({name: getattr(headrace, name) for name in headrace.__all__})
     doctest_namespace.update({name: getattr(testing, name) for name in testing.__all__})

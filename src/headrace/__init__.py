@@ -4,7 +4,8 @@ Write a topology with ``StreamsBuilder`` (or ``Topology`` by hand), look at it w
 ``TopologyTestDriver``. ``docs/architecture.md`` draws how the parts fit together.
 """
 
-from headrace import errors, serde as serdes, timestamps
+from headrace import errors, timestamps
+from headrace import serde as serdes
 from headrace.dsl.builder import StreamsBuilder
 from headrace.dsl.cogrouped import CogroupedKStream
 from headrace.dsl.global_table import GlobalKTable

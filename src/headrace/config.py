@@ -34,6 +34,9 @@ _TRANSACTION_TIMEOUT_MS = 10_000
 class StreamsConfig:
     """Settings by Kafka's names. What was not given has its default; an unknown name or a bad value is a ConfigError.
 
+    What begins with ``consumer.``, ``producer.``, ``admin.``, ``topic.`` or ``spark.`` is handed on unchecked. Secrets
+    are not shown.
+
     >>> config = StreamsConfig({"application.id": "views", "num.stream.threads": "2"})
     >>> config["num.stream.threads"], config["commit.interval.ms"]
     (2, 30000)
@@ -77,7 +80,11 @@ class StreamsConfig:
         return f"StreamsConfig({shown!r})"
 
     def with_settings(self, settings: Mapping[str, Any]) -> StreamsConfig:
-        """A copy of the configuration with ``settings`` added or replaced."""
+        """A copy of the configuration with ``settings`` added or replaced.
+
+        >>> StreamsConfig({"application.id": "views"}).with_settings({"num.stream.threads": 2}).application_id
+        'views'
+        """
         return StreamsConfig({**self.originals, **settings})
 
     def with_prefix(self, prefix: str) -> dict[str, Any]:

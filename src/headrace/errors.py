@@ -46,7 +46,7 @@ class IllegalStateError(HeadraceError, RuntimeError):
 
 
 class UnsupportedError(HeadraceError, RuntimeError):
-    """This object cannot do that, for instance write to a read-only store. Java: UnsupportedOperationException."""
+    """The object cannot do that, for instance write to a read-only store. Java: UnsupportedOperationException."""
 
 
 class TopologyError(HeadraceError, ValueError):

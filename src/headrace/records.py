@@ -33,22 +33,38 @@ class Headers(tuple[tuple[str, bytes | None], ...]):
     __slots__ = ()
 
     def last(self, name: str) -> bytes | None:
-        """The value of the last header called ``name``; None where there is none."""
+        """The value of the last header called ``name``; None where there is none.
+
+        >>> Headers([("trace", b"1"), ("trace", b"2")]).last("trace")
+        b'2'
+        """
         for header_name, value in reversed(self):
             if header_name == name:
                 return value
         return None
 
     def all(self, name: str) -> Iterator[bytes | None]:
-        """The values of every header called ``name``, in order."""
+        """The values of every header called ``name``, in order.
+
+        >>> list(Headers([("trace", b"1"), ("trace", b"2")]).all("trace"))
+        [b'1', b'2']
+        """
         return (value for header_name, value in self if header_name == name)
 
     def add(self, name: str, value: bytes | None) -> Headers:
-        """These headers and one more at the end."""
+        """These headers and one more at the end.
+
+        >>> Headers().add("trace", b"1")
+        (('trace', b'1'),)
+        """
         return Headers((*self, (name, value)))
 
     def remove(self, name: str) -> Headers:
-        """These headers without those called ``name``."""
+        """These headers without those called ``name``.
+
+        >>> Headers([("trace", b"1"), ("user", b"al")]).remove("trace")
+        (('user', b'al'),)
+        """
         return Headers(header for header in self if header[0] != name)
 
     def __eq__(self, other: object) -> bool:
@@ -71,6 +87,8 @@ NO_HEADERS = Headers()
 
 class Record(Generic[K, V]):
     """One record on its way through a topology. Change it by making another: ``record.with_value(v)``.
+
+    A negative timestamp is a StreamsError.
 
     >>> Record("alice", 1, timestamp=10).with_value(2)
     Record(key='alice', value=2, timestamp=10, headers=())
@@ -134,7 +152,11 @@ class Record(Generic[K, V]):
 
 
 class FixedKeyRecord(Record[K, V]):
-    """A record whose key must stay as it is: what ``process_values`` hands to its processor."""
+    """A record whose key must stay as it is: what ``process_values`` hands to its processor.
+
+    >>> FixedKeyRecord("alice", 1, timestamp=10).with_timestamp(20)
+    FixedKeyRecord(key='alice', value=1, timestamp=20, headers=())
+    """
 
     __slots__ = ()
 
@@ -167,7 +189,10 @@ class Change(NamedTuple):
 
 
 class ValueAndTimestamp(NamedTuple):
-    """A value in a timestamped store. Stores that keep headers fill ``headers``; others leave it empty."""
+    """A value in a timestamped store. Stores that keep headers fill ``headers``; others leave it empty.
+
+    >>> value, timestamp, headers = ValueAndTimestamp("x", 10)
+    """
 
     value: Any
     timestamp: int
@@ -180,7 +205,11 @@ class ValueAndTimestamp(NamedTuple):
 
 
 class VersionedRecord(NamedTuple):
-    """One version of a key in a versioned store; ``valid_to`` is None while it is the latest."""
+    """One version of a key in a versioned store; ``valid_to`` is None while it is the latest.
+
+    >>> VersionedRecord("x", timestamp=10, valid_to=20).value
+    'x'
+    """
 
     value: Any
     timestamp: int
@@ -188,7 +217,11 @@ class VersionedRecord(NamedTuple):
 
 
 class RecordMetadata(NamedTuple):
-    """Where the record being processed came from."""
+    """Where the record being processed came from.
+
+    >>> str(RecordMetadata("views", partition=3, offset=17))
+    'views-3@17'
+    """
 
     topic: str | None
     partition: int

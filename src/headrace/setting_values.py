@@ -39,7 +39,7 @@ def legal_name(name: str, given: Any) -> str:
     if isinstance(given, str) and _NAME.fullmatch(given) and given not in (".", ".."):
         return given
     error = refuse(name, given, "a name of 1 to 249 characters from a-z A-Z 0-9 . _ -, and neither '.' nor '..'")
-    error.hint = "It names topics and a directory."
+    error.hint = "It becomes part of topic names and a directory: choose a plain one, such as 'my-app'."
     raise error
 
 

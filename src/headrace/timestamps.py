@@ -20,7 +20,12 @@ _log = logging.getLogger(__name__)
 
 
 def fail_on_invalid_timestamp(record: ConsumedRecord, partition_time: int) -> int:
-    """The record's own timestamp; a negative one stops the application. This is the default."""
+    """The record's own timestamp; a negative one stops the application. This is the default.
+
+    >>> from headrace.records import ConsumedRecord
+    >>> fail_on_invalid_timestamp(ConsumedRecord("in", 0, offset=5, timestamp=7, key="a", value="x"), -1)
+    7
+    """
     if record.timestamp < 0:
         message = f"the record {_place(record)} has the invalid timestamp {record.timestamp}"
         raise StreamsError(
@@ -32,14 +37,24 @@ def fail_on_invalid_timestamp(record: ConsumedRecord, partition_time: int) -> in
 
 
 def log_and_skip_on_invalid_timestamp(record: ConsumedRecord, partition_time: int) -> int:
-    """The record's own timestamp; a record with a negative one is logged and dropped."""
+    """The record's own timestamp; a record with a negative one is logged, dropped and counted.
+
+    >>> builder = StreamsBuilder()
+    >>> _ = builder.stream("in", timestamp_extractor=timestamps.log_and_skip_on_invalid_timestamp)
+    """
     if record.timestamp < 0:
         _log.warning("skipping the record %s: its timestamp %d is invalid", _place(record), record.timestamp)
     return record.timestamp
 
 
 def use_partition_time_on_invalid_timestamp(record: ConsumedRecord, partition_time: int) -> int:
-    """The record's own timestamp; in place of a negative one the highest time its partition has seen."""
+    """The record's own timestamp; in place of a negative one the highest time its partition has seen.
+
+    Before the first valid timestamp there is none to take, and that stops the application.
+
+    >>> use_partition_time_on_invalid_timestamp(ConsumedRecord("in", 0, 5, timestamp=-1, key="a", value="x"), 40)
+    40
+    """
     if record.timestamp >= 0:
         return record.timestamp
     if partition_time < 0:
@@ -50,7 +65,11 @@ def use_partition_time_on_invalid_timestamp(record: ConsumedRecord, partition_ti
 
 
 def wallclock_timestamp(record: ConsumedRecord, partition_time: int) -> int:
-    """The time at which the record is processed: results then depend on when the application runs."""
+    """The time at which the record is processed: results then depend on when the application runs.
+
+    >>> wallclock_timestamp(ConsumedRecord("in", 0, 5, timestamp=7, key="a", value="x"), -1) > 1_700_000_000_000
+    True
+    """
     return time.time_ns() // 1_000_000
 
 

@@ -20,7 +20,11 @@ MAX_TIMESTAMP = 2**63 - 1
 
 @dataclass(frozen=True, slots=True, order=True)
 class Window:
-    """A span of time from ``start`` to ``end``, in milliseconds since 1970."""
+    """A span of time from ``start`` to ``end``, in milliseconds since 1970. A negative start is an ArgumentError.
+
+    >>> Window(0, 10) < Window(5, 7)
+    True
+    """
 
     start: int
     end: int
@@ -35,7 +39,11 @@ class Window:
 
 
 class TimeWindow(Window):
-    """A window that holds its start and not its end: ``[start, end)``."""
+    """A window that holds its start and not its end: ``[start, end)``. An empty one is an ArgumentError.
+
+    >>> TimeWindow(0, 10).overlaps(TimeWindow(10, 20))
+    False
+    """
 
     __slots__ = ()
 
@@ -51,7 +59,11 @@ class TimeWindow(Window):
 
 
 class SessionWindow(Window):
-    """A window that holds both its ends: ``[start, end]``; it may be a single instant."""
+    """A window that holds both its ends: ``[start, end]``; it may be a single instant.
+
+    >>> SessionWindow(0, 10).overlaps(SessionWindow(10, 10))
+    True
+    """
 
     __slots__ = ()
 
@@ -74,8 +86,9 @@ class UnlimitedWindow(Window):
 class Windowed(Generic[K]):
     """A key together with the window it was aggregated in.
 
-    >>> str(Windowed("alice", TimeWindow(0, 10)))
-    '[alice@0/10]'
+    >>> row = Windowed("alice", TimeWindow(0, 10))
+    >>> row.key, row.start, row.end, str(row)
+    ('alice', 0, 10, '[alice@0/10]')
     """
 
     key: K
@@ -106,7 +119,11 @@ def _not_negative(duration: Duration, name: str) -> int:
 class TimeWindows:
     """Windows of a fixed size: tumbling, or hopping when ``advance`` is smaller than ``size``.
 
-    >>> [window.start for window in TimeWindows(10, advance=5).windows_for(12)]
+    A window closes when stream time has passed its end by ``grace``, which is zero unless given; records that come
+    later are dropped and counted. Durations are timedeltas or milliseconds; an advance larger than the size is an
+    ArgumentError.
+
+    >>> [window.start for window in TimeWindows(10, advance=5, grace=timedelta(seconds=1)).windows_for(12)]
     [5, 10]
     """
 
@@ -138,7 +155,11 @@ class TimeWindows:
 
 
 class UnlimitedWindows:
-    """One window from ``start`` to the end of time."""
+    """One window from ``start`` to the end of time. It never closes; records before ``start`` are in none.
+
+    >>> [window.start for time in (50, 100, 150) for window in UnlimitedWindows(start=100).windows_for(time)]
+    [100, 100]
+    """
 
     __slots__ = ("grace_ms", "size_ms", "start_ms")
 
@@ -164,7 +185,16 @@ class UnlimitedWindows:
 
 
 class SlidingWindows:
-    """Windows of records that lie at most ``difference`` apart; the data says where they start."""
+    """Windows of records that lie at most ``difference`` apart; the data says where they start.
+
+    Each record ends a window and starts another: there is one for each set of records that fit together.
+
+    >>> builder = StreamsBuilder()
+    >>> counts = builder.stream("in").group_by_key().windowed_by(SlidingWindows(10)).count()
+    >>> counts.to_stream(lambda window, count: f"{window.start}-{window.end}").to("out")
+    >>> run(builder, ("a", "x", 20), ("a", "y", 25))
+    [('10-20', 1), ('21-31', 1), ('15-25', 2)]
+    """
 
     __slots__ = ("difference_ms", "grace_ms")
 
@@ -174,7 +204,17 @@ class SlidingWindows:
 
 
 class SessionWindows:
-    """Windows of activity: a session ends when nothing came for ``gap``."""
+    """Windows of activity: a session ends when nothing came for ``gap``.
+
+    A record within ``gap`` of two sessions joins them into one. A session closes when stream time has passed its end by
+    ``gap`` and ``grace``.
+
+    >>> builder = StreamsBuilder()
+    >>> counts = builder.stream("in").group_by_key().windowed_by(SessionWindows(5)).count()
+    >>> counts.to_stream(lambda window, count: f"{window.start}-{window.end}").to("out")
+    >>> run(builder, ("a", "x", 0), ("a", "y", 5), ("a", "z", 11))
+    [('0-0', 1), ('0-0', None), ('0-5', 2), ('11-11', 1)]
+    """
 
     __slots__ = ("gap_ms", "grace_ms")
 
@@ -186,7 +226,11 @@ class SessionWindows:
 class JoinWindows:
     """How far apart two records may lie and still join.
 
-    A record of the left stream at ``t`` joins those of the right from ``t - before`` to ``t + after``.
+    A record of the left stream at ``t`` joins those of the right from ``t - before`` to ``t + after``, both included;
+    ``difference`` sets both. One of them may be negative, as long as the span is not.
+
+    >>> JoinWindows(10, after=0).before_ms, JoinWindows(10, after=0).after_ms
+    (10, 0)
     """
 
     __slots__ = ("after_ms", "before_ms", "grace_ms")
@@ -218,7 +262,11 @@ class JoinWindows:
 
 
 class EmitStrategy(Enum):
-    """When a windowed aggregation sends its results on."""
+    """When a windowed aggregation sends its results on; for ``emit_strategy`` of windowed streams.
+
+    >>> EmitStrategy.on_window_close() is EmitStrategy.ON_WINDOW_CLOSE
+    True
+    """
 
     ON_WINDOW_UPDATE = "on_window_update"
     ON_WINDOW_CLOSE = "on_window_close"
@@ -243,9 +291,9 @@ class BufferFull(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BufferConfig:
-    """Limits of a suppression buffer, and what happens when one is reached.
+    """Limits of a suppression buffer, and what happens when one is reached. Each method gives a new one.
 
-    >>> BufferConfig.max_records(1000).emit_early_when_full().records
+    >>> BufferConfig.max_records(1000).with_max_bytes(1_000_000).shut_down_when_full().records
     1000
     """
 
@@ -300,7 +348,11 @@ class BufferConfig:
 
 @dataclass(frozen=True, slots=True)
 class Suppressed:
-    """Which intermediate results of a table are held back. Made by the two factories."""
+    """Which intermediate results of a table are held back. Made by the two factories.
+
+    >>> Suppressed.until_time_limit(timedelta(seconds=5), BufferConfig.max_records(100)).time_limit_ms
+    5000
+    """
 
     time_limit_ms: int | None
     """None: until the window closes."""
@@ -309,7 +361,13 @@ class Suppressed:
 
     @classmethod
     def until_window_closes(cls, buffer: BufferConfig | None = None, *, name: str | None = None) -> Suppressed:
-        """Only the final result of each window. The buffer may not emit early."""
+        """Only the final result of each window. A buffer that may emit early is an ArgumentError.
+
+        With a bounded buffer the application stops when it is full; the default has no bound.
+
+        >>> Suppressed.until_window_closes(BufferConfig.max_records(1000).shut_down_when_full()).buffer.records
+        1000
+        """
         buffer = BufferConfig.unbounded() if buffer is None else buffer
         if buffer.when_full is BufferFull.EMIT:
             raise ArgumentError(
@@ -320,7 +378,14 @@ class Suppressed:
 
     @classmethod
     def until_time_limit(cls, limit: Duration, buffer: BufferConfig, *, name: str | None = None) -> Suppressed:
-        """At most one result per key in each ``limit`` of stream time."""
+        """At most one result per key in each ``limit`` of stream time; a full buffer lets the oldest go before.
+
+        >>> builder = StreamsBuilder()
+        >>> rarely = builder.table("in").suppress(Suppressed.until_time_limit(10, BufferConfig.unbounded()))
+        >>> rarely.to_stream().to("out")
+        >>> run(builder, ("a", 1, 0), ("a", 2, 5), ("b", 3, 10))
+        [('a', 2)]
+        """
         return cls(to_ms(limit, "limit"), buffer, name)
 
 

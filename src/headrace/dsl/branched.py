@@ -43,6 +43,13 @@ class BranchedKStream:
 
         With ``function`` the dict holds what ``function(stream)`` returns, nothing where that is None; with
         ``consumer`` the stream goes to ``consumer(stream)`` and is not in the dict.
+
+        >>> builder = StreamsBuilder()
+        >>> split = builder.stream("in").split()
+        >>> split = split.branch(lambda key, n: n > 9, consumer=lambda many: many.to("out"))
+        >>> streams = split.branch(lambda key, n: n > 5, name="some").no_default_branch()
+        >>> run(builder, ("a", 7), ("b", 12))
+        [('b', 12)]
         """
         check_function(predicate, 2, operator="branch", argument="predicate")
         self._branch.predicates.append(predicate)
@@ -57,12 +64,24 @@ class BranchedKStream:
         function: Callable[[Any], Any] | None = None,
         consumer: Callable[[Any], Any] | None = None,
     ) -> dict[str, kstream.KStream]:
-        """End with a branch for the records that no other branch wanted; all streams, by name."""
+        """End with a branch for the records that no other branch wanted; all streams, by name.
+
+        >>> builder = StreamsBuilder()
+        >>> split = builder.stream("in").split(name="is-").branch(lambda key, n: n > 9, name="big")
+        >>> split.default_branch(name="small")["is-small"].to("out")
+        >>> run(builder, ("a", 7), ("b", 12))
+        [('a', 7)]
+        """
         self._add(0, name, function, consumer)
         return self._streams
 
     def no_default_branch(self) -> dict[str, kstream.KStream]:
-        """End; records that no branch wants are dropped. All streams, by name."""
+        """End; records that no branch wants go nowhere and are not counted as dropped. All streams, by name.
+
+        >>> split = StreamsBuilder().stream("in").split(name="is-")
+        >>> list(split.branch(lambda key, n: n > 9, name="big").no_default_branch())
+        ['is-big']
+        """
         return self._streams
 
     def _add(

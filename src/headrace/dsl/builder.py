@@ -30,6 +30,7 @@ class StreamsBuilder:
     """Collects streams, tables and what is done to them, and makes a topology of it.
 
     ``config`` holds settings that shape the topology itself (Java: TopologyConfig), such as the kind of stores.
+    Programs that are built the same way get the same names of nodes, stores and internal topics.
 
     >>> builder = StreamsBuilder()
     >>> builder.stream("lines").filter(lambda key, line: line).to("full-lines")
@@ -53,7 +54,17 @@ class StreamsBuilder:
         offset_reset: Any = None,
         name: str | None = None,
     ) -> KStream:
-        """The records of a topic, of several, or of all topics whose names match a compiled pattern."""
+        """The records of a topic, of several, or of all topics whose names match a compiled pattern.
+
+        Several topics are read in no particular order among each other. ``timestamp_extractor(record, partition_time)``
+        says what time a record has; ``offset_reset`` is ``"earliest"``, ``"latest"``, ``"none"`` or a timedelta to look
+        back.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream(["web", "app"]).to("out")
+        >>> run(builder, ("web", "a", 1), ("app", "b", 2))
+        [('a', 1), ('b', 2)]
+        """
         if topics is None:
             raise OperatorTypeError("stream() needs a topic, topics or a pattern, not None", at=user_line())
         pattern, read = (topics, None) if isinstance(topics, re.Pattern) else (None, _topics(topics))
@@ -77,7 +88,16 @@ class StreamsBuilder:
         offset_reset: Any = None,
         name: str | None = None,
     ) -> KTable:
-        """A topic read as a table: each record replaces the row of its key, a value of None removes it."""
+        """A topic read as a table: each record replaces the row of its key, a value of None removes it.
+
+        A record without a key is dropped and counted. Rows are kept in a store only where someone needs them: when
+        ``store`` is given, or an operator below looks rows up.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").to_stream().to("out")
+        >>> run(builder, ("a", 1), (None, 2), ("a", None))
+        [('a', 1), ('a', None)]
+        """
         _check_topic(topic, "table")
         materialized = _materialized(store, key_serde, value_serde, caching, logging)
         materialized.named(self._graph, f"{topic}-")
@@ -114,7 +134,14 @@ class StreamsBuilder:
         """A topic read as a table of which every instance holds all rows.
 
         The topic itself is the changelog of its store. Without ``store`` the store has a generated name under which
-        it can be queried.
+        it can be queried. It can be joined by any key and without repartitioning; its changes trigger nothing.
+
+        >>> builder = StreamsBuilder()
+        >>> cities = builder.global_table("cities")
+        >>> users = builder.stream("users")
+        >>> users.join(cities, lambda user, city: city, lambda city, name: name).to("out")
+        >>> run(builder, ("cities", "ZG", "Zug"), ("users", "alice", "ZG"))
+        [('alice', 'Zug')]
         """
         _check_topic(topic, "global_table")
         materialized = _materialized(store, key_serde, value_serde, caching, logging=False)
@@ -134,7 +161,19 @@ class StreamsBuilder:
 
     @operator
     def add_state_store(self, store: Any) -> StreamsBuilder:
-        """Add a store that processors can then name in their ``stores=``. ``store`` is a builder from ``stores``."""
+        """Add a store that processors can then name in their ``stores=``. ``store`` is a builder from ``stores``.
+
+        A store that no processor is connected to is never opened.
+
+        >>> class Last(FixedKeyProcessor):
+        ...     def process(self, record):
+        ...         last = self.context.store("last").put_if_absent(record.key, record.value)
+        ...         self.context.forward(record.with_value(last))
+        >>> builder = StreamsBuilder().add_state_store(stores.key_value(stores.in_memory("last")))
+        >>> builder.stream("in").process_values(Last, stores=["last"]).to("out")
+        >>> run(builder, ("a", 1), ("a", 2))
+        [('a', None), ('a', 1)]
+        """
         _check_store(store)
         self._graph.add_graph_node(self._graph.root, StoreNode(store))
         return self
@@ -153,7 +192,18 @@ class StreamsBuilder:
     ) -> StreamsBuilder:
         """Add a store that every instance keeps in full; the supplier's processor fills it from all of ``topic``.
 
-        Every processor can read it, only that one write it. It is also run when the store is restored.
+        Every processor can read it without being connected; only that one can write it. It is also run when the store
+        is restored, so it must keep in the store what the topic says and nothing else.
+
+        >>> class Keep(Processor):
+        ...     def process(self, record):
+        ...         self.context.store("prices").put(record.key, record.value)
+        >>> prices = stores.key_value(stores.in_memory("prices"))
+        >>> builder = StreamsBuilder().add_global_store(prices, "prices", Keep)
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.create_input_topic("prices").pipe_input("tea", "3.20")
+        ...     driver.key_value_store("prices").get("tea")
+        '3.20'
         """
         _check_store(store)
         check_function(supplier, 0, operator="add_global_store", argument="supplier")
@@ -167,7 +217,15 @@ class StreamsBuilder:
 
     @operator
     def build(self, config: Mapping[str, Any] | None = None) -> Topology:
-        """The topology. Only the ``topology.optimization`` of ``config`` is looked at here."""
+        """The topology. Only the ``topology.optimization`` of ``config`` is looked at here.
+
+        Call it once, when the program is complete.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").to("out")
+        >>> run(builder.build({"topology.optimization": "all"}), ("a", 1))
+        [('a', 1)]
+        """
         return self._graph.build(config)
 
 

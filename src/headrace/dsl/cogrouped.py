@@ -100,7 +100,10 @@ class Cogroup:
 
 
 class CogroupedKStream(View):
-    """Grouped streams that are folded into one table. Made by ``KGroupedStream.cogroup``."""
+    """Grouped streams that are folded into one table. Made by ``KGroupedStream.cogroup``.
+
+    All streams must have keys of one type and topics with the same number of partitions.
+    """
 
     def __init__(self, name: str, sources: Iterable[str], node: GraphNode, builder: GraphBuilder) -> None:
         super().__init__(name, None, None, sources, node, builder)
@@ -110,7 +113,18 @@ class CogroupedKStream(View):
     def cogroup(
         self, other: grouped_stream.KGroupedStream, aggregator: Callable[[Any, Any, Any], Any]
     ) -> CogroupedKStream:
-        """Fold another grouped stream in with ``aggregator(key, value, aggregate)``. As in Kafka, this changes self."""
+        """Fold another grouped stream in with ``aggregator(key, value, aggregate)``. As in Kafka, this changes self.
+
+        A stream that is given twice keeps the later aggregator.
+
+        >>> builder = StreamsBuilder()
+        >>> ins, outs = builder.stream("ins").group_by_key(), builder.stream("outs").group_by_key()
+        >>> present = ins.cogroup(lambda key, who, names: [*names, who])
+        >>> _ = present.cogroup(outs, lambda key, who, names: [name for name in names if name != who])
+        >>> present.aggregate(list).to_stream().to("out")
+        >>> run(builder, ("ins", "room", "al"), ("ins", "room", "bo"), ("outs", "room", "al"))
+        [('room', ['al']), ('room', ['al', 'bo']), ('room', ['bo'])]
+        """
         if not isinstance(other, grouped_stream.KGroupedStream):
             message = f"cogroup() takes a KGroupedStream, not {other!r}"
             raise OperatorTypeError(message, hint="Group the stream first: stream.group_by_key().", at=user_line())
@@ -131,7 +145,17 @@ class CogroupedKStream(View):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> ktable.KTable:
-        """The table of all aggregates, each beginning with ``initializer()``."""
+        """The table of all aggregates, each beginning with ``initializer()``.
+
+        No serdes are taken over from the streams, which may differ: give ``key_serde`` and ``value_serde`` where the
+        defaults do not fit. Records without key or value are dropped and counted.
+
+        >>> builder = StreamsBuilder()
+        >>> words = builder.stream("in").group_by_key().cogroup(lambda key, word, size: size + len(word))
+        >>> words.aggregate(int, store=stores.in_memory("sizes")).to_stream().to("out")
+        >>> run(builder, ("a", "to"), ("a", "be"))
+        [('a', 2), ('a', 4)]
+        """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         given = Materialized.of(
             store=store,
@@ -159,7 +183,12 @@ class CogroupedKStream(View):
 
     @operator
     def windowed_by(self, windows: WindowsSpec) -> Any:
-        """Aggregate in windows: time, unlimited, sliding or session windows."""
+        """Aggregate in windows: time, unlimited, sliding or session windows. Anything else is an OperatorTypeError.
+
+        >>> cogrouped = StreamsBuilder().stream("in").group_by_key().cogroup(lambda key, n, sum: sum + n)
+        >>> type(cogrouped.windowed_by(SessionWindows(5))).__name__
+        'SessionWindowedCogroupedKStream'
+        """
         if isinstance(windows, (TimeWindows, UnlimitedWindows)):
             return TimeWindowedCogroupedKStream(self, TimeWindowing(windows), self._cogroup)
         if isinstance(windows, SlidingWindows):
@@ -212,7 +241,17 @@ class TimeWindowedCogroupedKStream(WindowedCogroupedKStream):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> ktable.KTable:
-        """The table of all aggregates by key and window."""
+        """The table of all aggregates by key and window.
+
+        A record that comes after its window has closed, or without a key, is dropped and counted.
+
+        >>> builder = StreamsBuilder()
+        >>> cogrouped = builder.stream("in").group_by_key().cogroup(lambda key, n, sum: sum + n)
+        >>> sums = cogrouped.windowed_by(TimeWindows(10)).aggregate(int)
+        >>> sums.to_stream(lambda window, sum: f"{window.key}@{window.start}").to("out")
+        >>> run(builder, ("a", 1, 1), ("a", 2, 5), ("a", 3, 12))
+        [('a@0', 1), ('a@0', 3), ('a@10', 3)]
+        """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         given = Materialized.of(
             store=store,
@@ -246,7 +285,15 @@ class SessionWindowedCogroupedKStream(WindowedCogroupedKStream):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> ktable.KTable:
-        """The table of all sessions; ``merger(key, left, right)`` joins the aggregates of sessions that meet."""
+        """The table of all sessions; ``merger(key, left, right)`` joins the aggregates of sessions that meet.
+
+        >>> builder = StreamsBuilder()
+        >>> cogrouped = builder.stream("in").group_by_key().cogroup(lambda key, n, sum: sum + n)
+        >>> sums = cogrouped.windowed_by(SessionWindows(5)).aggregate(int, lambda key, left, right: left + right)
+        >>> sums.to_stream(lambda window, sum: f"{window.start}-{window.end}").to("out")
+        >>> run(builder, ("a", 1, 0), ("a", 2, 20))
+        [('0-0', 1), ('20-20', 2)]
+        """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(merger, 3, operator="aggregate", argument="merger")
         given = Materialized.of(

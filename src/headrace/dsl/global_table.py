@@ -9,7 +9,10 @@ if TYPE_CHECKING:
 
 
 class GlobalKTable:
-    """A table to be joined by any key, without repartitioning. Made by ``StreamsBuilder.global_table``."""
+    """A table to be joined by any key, without repartitioning. Made by ``StreamsBuilder.global_table``.
+
+    It is not partitioned with the streams that join it: a record joins the row that is there when it comes.
+    """
 
     def __init__(self, value_getter_supplier: ValueGetterSupplier, queryable_store_name: str | None) -> None:
         self._value_getter_supplier = value_getter_supplier

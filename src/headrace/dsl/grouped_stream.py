@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 
 
 class KGroupedStream(View):
-    """A stream grouped by key. Made by ``KStream.group_by_key`` and ``KStream.group_by``."""
+    """A stream grouped by key. Made by ``KStream.group_by_key`` and ``KStream.group_by``.
+
+    Each aggregation keeps its table in a store with a changelog. ``store`` names it or is a supplier from ``stores``;
+    ``caching`` and ``logging`` switch its cache and changelog. A result has the latest time of the records folded in.
+    """
 
     def __init__(
         self,
@@ -59,7 +63,13 @@ class KGroupedStream(View):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> KTable:
-        """How many records with a value each key has had."""
+        """How many records with a value each key has had. Records without key or value are dropped and counted as such.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").group_by_key().count().to_stream().to("out")
+        >>> run(builder, ("a", "x"), ("a", None), ("a", "y"))
+        [('a', 1), ('a', 2)]
+        """
         given = Materialized.of(
             store=store,
             key_serde=key_serde,
@@ -87,7 +97,16 @@ class KGroupedStream(View):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> KTable:
-        """Combine the values of each key with ``reducer(aggregate, value)``; the first value is the first aggregate."""
+        """Combine the values of each key with ``reducer(aggregate, value)``; the first value is the first aggregate.
+
+        The result has the type of the values. A reducer that returns None deletes the row. Records without key or value
+        are dropped and counted.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").group_by_key().reduce(max).to_stream().to("out")
+        >>> run(builder, ("a", 3), ("a", 5), ("a", 4))
+        [('a', 3), ('a', 5), ('a', 5)]
+        """
         check_function(reducer, 2, operator="reduce", argument="reducer")
         given = Materialized.of(
             store=store,
@@ -115,7 +134,17 @@ class KGroupedStream(View):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> KTable:
-        """Fold the values of each key with ``aggregator(key, value, aggregate)``, beginning with ``initializer()``."""
+        """Fold the values of each key with ``aggregator(key, value, aggregate)``, beginning with ``initializer()``.
+
+        Return a new aggregate rather than change the old one in place; None deletes the row. ``value_serde`` writes the
+        aggregate, not the values. Records without key or value are dropped and counted.
+
+        >>> builder = StreamsBuilder()
+        >>> sets = builder.stream("in").group_by_key().aggregate(list, lambda key, page, seen: [*seen, page])
+        >>> sets.to_stream().to("out")
+        >>> run(builder, ("a", "home"), ("a", "help"))
+        [('a', ['home']), ('a', ['home', 'help'])]
+        """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
         given = Materialized.of(
@@ -133,12 +162,29 @@ class KGroupedStream(View):
 
     @operator
     def windowed_by(self, windows: WindowsSpec) -> Any:
-        """Aggregate in windows: time, unlimited, sliding or session windows."""
+        """Aggregate in windows: time, unlimited, sliding or session windows. Anything else is an OperatorTypeError.
+
+        >>> builder = StreamsBuilder()
+        >>> counts = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).count()
+        >>> counts.to_stream(lambda window, count: f"{window.key}@{window.start}").to("out")
+        >>> run(builder, ("a", "x", 1), ("a", "y", 12))
+        [('a@0', 1), ('a@10', 1)]
+        """
         return windowed.windowed_view(windows, self._aggregations)
 
     @operator
     def cogroup(self, aggregator: Callable[[Any, Any, Any], Any]) -> cogrouped.CogroupedKStream:
-        """Begin an aggregation over several grouped streams; this one is folded in by ``aggregator``."""
+        """Begin an aggregation over several grouped streams; this one is folded in by ``aggregator``.
+
+        ``aggregator(key, value, aggregate)`` as in ``aggregate``; more streams join with ``CogroupedKStream.cogroup``.
+
+        >>> builder = StreamsBuilder()
+        >>> paid, owed = (builder.stream(topic).group_by_key() for topic in ("paid", "owed"))
+        >>> both = paid.cogroup(lambda key, n, sum: sum + n).cogroup(owed, lambda key, n, sum: sum - n)
+        >>> both.aggregate(int).to_stream().to("out")
+        >>> run(builder, ("paid", "a", 5), ("owed", "a", 7))
+        [('a', 5), ('a', -2)]
+        """
         return cogrouped.CogroupedKStream(self.name, self.sources, self.node, self.builder).cogroup(self, aggregator)
 
     def _add(self, name: str, supplier: Aggregate | Reduce, materialized: Materialized) -> KTable:

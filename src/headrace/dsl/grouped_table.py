@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 
 class KGroupedTable(View):
-    """The rows of a table under their group keys. Made by ``KTable.group_by``."""
+    """The rows of a table under their group keys. Made by ``KTable.group_by``.
+
+    Rows change and leave, so an aggregation needs a way back: what a row adds when it comes is subtracted when it goes.
+    A row that moves to another group gives a result for each of the two.
+    """
 
     def __init__(
         self,
@@ -51,7 +55,13 @@ class KGroupedTable(View):
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> ktable.KTable:
-        """How many rows each group has."""
+        """How many rows each group has. A group that becomes empty has the count 0.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").group_by(lambda user, city: (city, user)).count().to_stream().to("out")
+        >>> run(builder, ("al", "Zug"), ("al", None))
+        [('Zug', 1), ('Zug', 0)]
+        """
         materialized = self._materialized(
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
         )
@@ -74,7 +84,13 @@ class KGroupedTable(View):
     ) -> ktable.KTable:
         """The values of each group reduced to one: ``adder(reduced, value)`` and ``subtractor(reduced, value)``.
 
-        A group's first value is its start.
+        A group's first value is its start. A result of None deletes the group's row.
+
+        >>> builder = StreamsBuilder()
+        >>> grouped = builder.table("in").group_by(lambda user, sale: (sale["city"], sale["sum"]))
+        >>> grouped.reduce(lambda total, n: total + n, lambda total, n: total - n).to_stream().to("out")
+        >>> run(builder, ("al", {"city": "Zug", "sum": 5}), ("bo", {"city": "Zug", "sum": 2}), ("al", None))
+        [('Zug', 5), ('Zug', 7), ('Zug', 2)]
         """
         check_function(adder, 2, operator="reduce", argument="adder")
         check_function(subtractor, 2, operator="reduce", argument="subtractor")
@@ -101,7 +117,15 @@ class KGroupedTable(View):
     ) -> ktable.KTable:
         """An aggregate of each group: ``adder(key, value, aggregate)`` and ``subtractor(key, value, aggregate)``.
 
-        ``initializer()`` gives the start; an aggregate of None deletes the group's row.
+        ``initializer()`` gives the start; an aggregate of None deletes the group's row. The subtractor must undo what
+        the adder did, or the aggregate drifts away from the rows.
+
+        >>> builder = StreamsBuilder()
+        >>> grouped = builder.table("in").group_by(lambda user, city: (city, user))
+        >>> add, take = lambda key, user, all: [*all, user], lambda key, user, all: [u for u in all if u != user]
+        >>> grouped.aggregate(list, add, take).to_stream().to("out")
+        >>> run(builder, ("al", "Zug"), ("bo", "Zug"), ("al", None))
+        [('Zug', ['al']), ('Zug', ['al', 'bo']), ('Zug', ['bo'])]
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(adder, 3, operator="aggregate", argument="adder")

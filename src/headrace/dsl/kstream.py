@@ -43,7 +43,12 @@ if TYPE_CHECKING:
 
 
 class KStream(View):
-    """A stream of independent records. Made by ``StreamsBuilder.stream`` and by the operators below."""
+    """A stream of independent records. Made by ``StreamsBuilder.stream`` and by the operators below.
+
+    No operator changes the stream it is called on: each returns a new view. One that may change the key forgets the key
+    serde and makes the next aggregation or join by key go through a repartition topic; one that changes the value
+    forgets the value serde. What is forgotten is the default serde, unless the operator that needs one is given it.
+    """
 
     def __init__(
         self,
@@ -64,39 +69,84 @@ class KStream(View):
 
     @operator
     def filter(self, predicate: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
-        """Keep the records for which ``predicate(key, value)`` holds."""
+        """Keep the records for which ``predicate(key, value)`` holds. The others are not counted as dropped.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").filter(lambda key, ms: ms > 5).to("out")
+        >>> run(builder, ("a", 3), ("b", 8))
+        [('b', 8)]
+        """
         check_function(predicate, 2, operator="filter", argument="predicate")
         return self._same(self._add(names.FILTER, name, Filter(predicate)))
 
     @operator
     def filter_not(self, predicate: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
-        """Keep the records for which ``predicate(key, value)`` does not hold."""
+        """Keep the records for which ``predicate(key, value)`` does not hold.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").filter_not(lambda key, ms: ms > 5).to("out")
+        >>> run(builder, ("a", 3), ("b", 8))
+        [('a', 3)]
+        """
         check_function(predicate, 2, operator="filter_not", argument="predicate")
         return self._same(self._add(names.FILTER, name, Filter(predicate, negate=True)))
 
     @operator
     def select_key(self, mapper: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
-        """Put each record under the key that ``mapper(key, value)`` returns."""
+        """Put each record under the key that ``mapper(key, value)`` returns.
+
+        The records stay where they are: the next aggregation or join sends them through a repartition topic.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").select_key(lambda key, view: view["user"]).to("out")
+        >>> run(builder, (None, {"user": "alice"}))
+        [('alice', {'user': 'alice'})]
+        """
         check_function(mapper, 2, operator="select_key", argument="mapper")
         node = self._add(names.KEY_SELECT, name, SelectKey(mapper), key_changing=True)
         return self._view(node, None, self.value_serde, repartition_required=True)
 
     @operator
     def map(self, mapper: Callable[[Any, Any], tuple[Any, Any]], *, name: str | None = None) -> KStream:
-        """Replace each record by the pair that ``mapper(key, value)`` returns."""
+        """Replace each record by the pair that ``mapper(key, value)`` returns; anything but a pair is an error.
+
+        Where the key stays as it is ``map_values`` says the same and spares the repartitioning.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").map(lambda key, value: (value, key)).to("out")
+        >>> run(builder, ("a", "b"))
+        [('b', 'a')]
+        """
         check_function(mapper, 2, operator="map", argument="mapper")
         return self._rekeyed(self._add(names.MAP, name, Map(mapper), key_changing=True))
 
     @operator
     def map_values(self, mapper: Callable[..., Any], *, with_key: bool = False, name: str | None = None) -> KStream:
-        """Replace each value by what ``mapper(value)`` returns; with ``with_key``, ``mapper(key, value)``."""
+        """Replace each value by what ``mapper(value)`` returns; with ``with_key``, ``mapper(key, value)``.
+
+        A value of None is mapped like any other. The key stays, so nothing is repartitioned because of it.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").map_values(lambda key, n: f"{key}{n}", with_key=True).to("out")
+        >>> run(builder, ("a", 1))
+        [('a', 'a1')]
+        """
         check_function(mapper, 2 if with_key else 1, operator="map_values", argument="mapper")
         supplier = MapValuesWithKey(mapper) if with_key else MapValues(mapper)
         return self._revalued(self._add(names.MAP_VALUES, name, supplier, value_changing=True))
 
     @operator
     def peek(self, action: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
-        """Call ``action(key, value)`` for each record and pass the record on."""
+        """Call ``action(key, value)`` for each record and pass the record on as it is.
+
+        For side effects only. After a failure records come again, and so do the calls.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").peek(lambda key, value: print("saw", key)).to("out")
+        >>> run(builder, ("a", 1))
+        saw a
+        [('a', 1)]
+        """
         check_function(action, 2, operator="peek", argument="action")
         return self._same(self._add(names.PEEK, name, Peek(action)))
 
@@ -104,7 +154,13 @@ class KStream(View):
 
     @operator
     def flat_map(self, mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]], *, name: str | None = None) -> KStream:
-        """Replace each record by the pairs that ``mapper(key, value)`` returns."""
+        """Replace each record by the pairs that ``mapper(key, value)`` returns: none, one or many. None is an error.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").flat_map(lambda key, words: [(word, len(word)) for word in words]).to("out")
+        >>> run(builder, ("a", ["to", "be"]))
+        [('to', 2), ('be', 2)]
+        """
         check_function(mapper, 2, operator="flat_map", argument="mapper")
         return self._rekeyed(self._add(names.FLAT_MAP, name, FlatMap(mapper), key_changing=True))
 
@@ -112,19 +168,44 @@ class KStream(View):
     def flat_map_values(
         self, mapper: Callable[..., Iterable[Any]], *, with_key: bool = False, name: str | None = None
     ) -> KStream:
-        """Replace each record by one per value that ``mapper(value)`` returns; with ``with_key``, ``(key, value)``."""
+        """Replace each record by one per value that ``mapper(value)`` returns; with ``with_key``, ``(key, value)``.
+
+        The key stays, so nothing is repartitioned because of it. A mapper that returns None is an error.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").flat_map_values(str.split).to("out")
+        >>> run(builder, ("a", "to be"))
+        [('a', 'to'), ('a', 'be')]
+        """
         check_function(mapper, 2 if with_key else 1, operator="flat_map_values", argument="mapper")
         supplier = FlatMapValues(mapper, with_key)
         return self._revalued(self._add(names.FLAT_MAP_VALUES, name, supplier, value_changing=True))
 
     @operator
     def split(self, *, name: str | None = None) -> branched.BranchedKStream:
-        """Send each record to the first of several branches whose predicate holds."""
+        """Send each record to the first of several branches whose predicate holds.
+
+        >>> builder = StreamsBuilder()
+        >>> streams = builder.stream("in").split(name="n-").branch(lambda key, n: n < 0, name="minus").default_branch()
+        >>> sorted(streams)
+        ['n-0', 'n-minus']
+        >>> streams["n-minus"].to("out")
+        >>> run(builder, ("a", 1), ("b", -1))
+        [('b', -1)]
+        """
         return branched.BranchedKStream(self, name)
 
     @operator
     def merge(self, other: KStream, *, name: str | None = None) -> KStream:
-        """Both streams in one; records of the two come in no particular order."""
+        """Both streams in one; records of the two come in no particular order.
+
+        The result has no serdes of its own: give the next operator one, where the default does not fit.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("web").merge(builder.stream("app")).to("out")
+        >>> run(builder, ("web", "a", 1), ("app", "a", 2))
+        [('a', 1), ('a', 2)]
+        """
         if not isinstance(other, KStream):
             message = f"merge() takes another KStream, not {other!r}"
             raise OperatorTypeError(message, at=user_line())
@@ -145,7 +226,14 @@ class KStream(View):
 
     @operator
     def foreach(self, action: Callable[[Any, Any], Any], *, name: str | None = None) -> None:
-        """Call ``action(key, value)`` for each record."""
+        """Call ``action(key, value)`` for each record; the stream ends here. Use ``peek`` to go on with it.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").foreach(lambda key, value: print(key, value))
+        >>> run(builder, ("a", 1))
+        a 1
+        []
+        """
         check_function(action, 2, operator="foreach", argument="action")
         self._add(names.FOREACH, name, Foreach(action))
 
@@ -160,7 +248,13 @@ class KStream(View):
         """Write each record as a line, to the file at ``path`` or else to the standard output.
 
         A line is ``[label]: `` and what ``mapper(key, value)`` returns; by default the name of the step before, and
-        key and value.
+        key and value. The file is made anew when the program is built; one that cannot be is a TopologyError.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").print(label="in")
+        >>> run(builder, ("a", 1))
+        [in]: a, 1
+        []
         """
         if mapper is not None:
             check_function(mapper, 2, operator="print", argument="mapper")
@@ -177,7 +271,17 @@ class KStream(View):
         partitioner: Any = None,
         name: str | None = None,
     ) -> None:
-        """Write the records to ``topic``, or to the topic that ``topic(key, value, record_context)`` returns."""
+        """Write the records to ``topic``, or to the topic that ``topic(key, value, record_context)`` returns.
+
+        A value of a type that the serde does not write stops the task; about others that cannot be written the
+        ``production.exception.handler`` is asked. ``partitioner(topic, key, value, partitions)`` gives a partition,
+        several, or None for the default one.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").to(lambda key, value, context: "out" if value else "bin")
+        >>> run(builder, ("a", 1), ("b", 0))
+        [('a', 1)]
+        """
         if not isinstance(topic, str):
             check_function(topic, 3, operator="to", argument="topic")
         node = StreamSinkNode(
@@ -201,7 +305,15 @@ class KStream(View):
         partitioner: Any = None,
         name: str | None = None,
     ) -> KStream:
-        """Write the records to an internal topic and read them back, partitioned by their keys or ``partitioner``."""
+        """Write the records to an internal topic and read them back, partitioned by their keys or ``partitioner``.
+
+        The topic is called ``<application.id>-<name>-repartition``; ``partitions`` sets their number, which otherwise
+        follows from the topics around it. Aggregations and joins repartition by themselves where they must.
+
+        >>> stream = StreamsBuilder().stream("in").select_key(lambda key, value: value)
+        >>> stream.repartition_required, stream.repartition(name="by-value", partitions=4).repartition_required
+        (True, False)
+        """
         value_serde = value_serde or self.value_serde
         node = RepartitionNode(
             repartition_spec(
@@ -230,7 +342,16 @@ class KStream(View):
         logging: bool | dict[str, str] | None = None,
         name: str | None = None,
     ) -> ktable.KTable:
-        """Read the stream as the changes of a table: each record replaces the row of its key."""
+        """Read the stream as the changes of a table: each record replaces the row of its key, None deletes it.
+
+        A record without a key is dropped and counted. After an operator that may have changed keys there is a
+        repartition topic first.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").to_table().filter(lambda key, n: n > 1).to_stream().to("out")
+        >>> run(builder, ("a", 2), ("a", 1))
+        [('a', 2), ('a', None)]
+        """
         table_name = name_or_generate(name, self.builder, names.TO_TABLE)
         key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
         materialized = Materialized.of(
@@ -261,7 +382,15 @@ class KStream(View):
     def group_by_key(
         self, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None, name: str | None = None
     ) -> grouped_stream.KGroupedStream:
-        """Group the records by the key they have, for an aggregation."""
+        """Group the records by the key they have, for an aggregation.
+
+        Nothing is repartitioned unless an operator before may have changed keys; ``name`` then names the topic.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").group_by_key().count().to_stream().to("out")
+        >>> run(builder, ("a", "x"), ("a", "y"))
+        [('a', 1), ('a', 2)]
+        """
         if key_serde is None and value_serde is None and name is None:
             key_serde, value_serde = self.key_serde, self.value_serde
         return grouped_stream.KGroupedStream(
@@ -284,7 +413,15 @@ class KStream(View):
         value_serde: Serde[Any] | None = None,
         name: str | None = None,
     ) -> grouped_stream.KGroupedStream:
-        """Group the records by the key that ``mapper(key, value)`` returns, for an aggregation."""
+        """Group the records by the key that ``mapper(key, value)`` returns, for an aggregation.
+
+        This always goes through a repartition topic, which ``name`` names. A record whose new key is None is dropped.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").group_by(lambda key, word: word[0]).count().to_stream().to("out")
+        >>> run(builder, ("1", "ant"), ("2", "ape"), ("3", "bee"))
+        [('a', 1), ('a', 2), ('b', 1)]
+        """
         check_function(mapper, 2, operator="group_by", argument="mapper")
         node = self._add(names.KEY_SELECT, name, SelectKey(mapper), key_changing=True)
         if key_serde is None and value_serde is None and name is None:
@@ -300,7 +437,17 @@ class KStream(View):
         """Hand the records to a processor of your own, which may use ``stores``.
 
         ``supplier`` is a class or a function without arguments, called once per task; stores it carries in its
-        ``stores`` attribute need not be named here.
+        ``stores`` attribute need not be named here. Since the processor may change keys, what follows is repartitioned
+        where it groups or joins by key.
+
+        >>> class Twice(Processor):
+        ...     def process(self, record):
+        ...         self.context.forward(record)
+        ...         self.context.forward(record)
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").process(Twice).to("out")
+        >>> run(builder, ("a", 1))
+        [('a', 1), ('a', 1)]
         """
         _check_supplier(supplier, "process")
         return self._rekeyed(self._add_processor(names.PROCESSOR, name, supplier, stores))
@@ -309,7 +456,18 @@ class KStream(View):
     def process_values(
         self, supplier: ProcessorSupplier, *, stores: Iterable[str] = (), name: str | None = None
     ) -> KStream:
-        """Hand the records to a processor of your own that may change everything but the key."""
+        """Hand the records to a processor of your own that may change everything but the key.
+
+        Nothing is repartitioned because of it. Forwarding a record with another key is an error.
+
+        >>> class WithTime(FixedKeyProcessor):
+        ...     def process(self, record):
+        ...         self.context.forward(record.with_value([record.timestamp, record.value]))
+        >>> builder = StreamsBuilder()
+        >>> builder.stream("in").process_values(WithTime).to("out")
+        >>> run(builder, ("a", "x", 7))
+        [('a', [7, 'x'])]
+        """
         _check_supplier(supplier, "process_values")
         return self._revalued(self._add_processor(names.PROCESS_VALUES, name, FixedKeySupplier(supplier), stores))
 
@@ -364,6 +522,15 @@ class KStream(View):
         row as of the record's time, and ``grace`` lets records wait for late rows.
         With a global table: for the row of the key that ``key_selector(key, value)`` returns.
         ``with_key`` calls the joiner with the key as well, before the two values.
+
+        A record whose key or value is None is dropped and counted. Both sides must have the same number of partitions
+        (a global table need not); a side whose key may have changed goes through a repartition topic first.
+
+        >>> builder = StreamsBuilder()
+        >>> users = builder.table("users")
+        >>> builder.stream("views").join(users, lambda page, city: [page, city]).to("out")
+        >>> run(builder, ("views", "al", "home"), ("users", "al", "Zug"), ("views", "al", "help"))
+        [('al', ['help', 'Zug'])]
         """
         return stream_joins.join(self, other, functions, options, kind=stream_joins.INNER)
 
@@ -411,7 +578,14 @@ class KStream(View):
     def left_join(self, other: Any, *functions: Any, **options: Any) -> KStream:
         """Like ``join``, but a record without a partner joins None.
 
-        In a join of streams such a result comes when the window and its grace period have passed.
+        In a join of streams such a result comes when the window and its grace period have passed in stream time. A
+        record of this stream without a key is kept and joins None; one without a value is dropped and counted.
+
+        >>> builder = StreamsBuilder()
+        >>> users = builder.table("users")
+        >>> builder.stream("views").left_join(users, lambda page, city: [page, city]).to("out")
+        >>> run(builder, ("views", "al", "home"), ("users", "al", "Zug"), ("views", "al", "help"))
+        [('al', ['home', None]), ('al', ['help', 'Zug'])]
         """
         return stream_joins.join(self, other, functions, options, kind=stream_joins.LEFT)
 
@@ -433,7 +607,14 @@ class KStream(View):
         logging: bool | dict[str, str] | None = None,
         name: str | None = None,
     ) -> KStream:
-        """Like ``left_join`` with a stream, but also records of ``other`` without a partner join None."""
+        """Like ``left_join`` with a stream, but also records of ``other`` without a partner join None.
+
+        >>> builder = StreamsBuilder()
+        >>> clicks, buys = builder.stream("clicks"), builder.stream("buys")
+        >>> clicks.outer_join(buys, lambda click, buy: [click, buy], JoinWindows(10)).to("out")
+        >>> run(builder, ("buys", "a", 9, 0), ("clicks", "b", 1, 30), ("buys", "b", 2, 35))
+        [('a', [None, 9]), ('b', [1, 2])]
+        """
         options = {
             "with_key": with_key,
             "key_serde": key_serde,

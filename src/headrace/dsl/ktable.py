@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 class KTable(View):
     """A table: one row per key. Each record is the new row of its key; a record without a value deletes the row.
 
-    ``queryable_store_name`` is the name of the store that keeps the table; None where it has none to query.
+    ``queryable_store_name`` is the name of the store that keeps the table; None where it has none to query. The result
+    of an operator is kept only with ``store=`` (a name, a supplier from ``stores``, or True) or another keyword of
+    stores; without one it is worked out from the rows above when someone needs it.
     """
 
     def __init__(
@@ -81,7 +83,15 @@ class KTable(View):
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> KTable:
-        """The rows for which ``predicate(key, value)`` holds."""
+        """The rows for which ``predicate(key, value)`` holds.
+
+        A row that no longer holds is deleted from the result. The predicate is not asked about deletions.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").filter(lambda key, n: n > 1).to_stream().to("out")
+        >>> run(builder, ("a", 2), ("a", 1))
+        [('a', 2), ('a', None)]
+        """
         check_function(predicate, 2, operator="filter", argument="predicate")
         materialized = Materialized.of(
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
@@ -100,7 +110,13 @@ class KTable(View):
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> KTable:
-        """The rows for which ``predicate(key, value)`` does not hold."""
+        """The rows for which ``predicate(key, value)`` does not hold. The keywords are those of ``filter``.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").filter_not(lambda key, n: n > 1).to_stream().to("out")
+        >>> run(builder, ("a", 1), ("a", 2))
+        [('a', 1), ('a', None)]
+        """
         check_function(predicate, 2, operator="filter_not", argument="predicate")
         materialized = Materialized.of(
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
@@ -135,7 +151,13 @@ class KTable(View):
     ) -> KTable:
         """The table with each value mapped: ``mapper(value)``, or ``mapper(key, value)`` with ``with_key``.
 
-        The mapper is not asked about deletions.
+        The mapper is not asked about deletions. It may be called again for the same row, so it must depend on its
+        arguments alone. A result of None deletes the row.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").map_values(lambda n: n * 10).to_stream().to("out")
+        >>> run(builder, ("a", 2), ("a", None))
+        [('a', 20), ('a', None)]
         """
         check_function(mapper, 2 if with_key else 1, operator="map_values", argument="mapper")
         materialized = Materialized.of(
@@ -161,7 +183,18 @@ class KTable(View):
     ) -> KTable:
         """The table with each value transformed by ``transform(key, value)`` of an object that ``supplier`` makes.
 
-        The object also has ``init(context)`` and ``close()``; ``stores`` names the state stores that it uses.
+        The object also has ``init(context)`` and ``close()``; ``stores`` names the state stores that it uses. Unlike a
+        mapper it is asked about deletions too, with the value None. It cannot forward.
+
+        >>> class Known:
+        ...     def init(self, context): ...
+        ...     def transform(self, key, value):
+        ...         return value is not None
+        ...     def close(self): ...
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").transform_values(Known).to_stream().to("out")
+        >>> run(builder, ("a", 2), ("a", None))
+        [('a', True), ('a', False)]
         """
         check_function(supplier, 0, operator="transform_values", argument="supplier")
         materialized = Materialized.of(
@@ -207,7 +240,15 @@ class KTable(View):
     def to_stream(
         self, key_mapper: Callable[[Any, Any], Any] | None = None, *, name: str | None = None
     ) -> kstream.KStream:
-        """The changes as a stream, deletions as records without a value; ``key_mapper(key, value)`` gives new keys."""
+        """The changes as a stream, deletions as records without a value; ``key_mapper(key, value)`` gives new keys.
+
+        How many changes come depends on caching: a commit sends the last one of each key.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").to_stream(lambda key, value: key.upper()).to("out")
+        >>> run(builder, ("a", 2))
+        [('A', 2)]
+        """
         if key_mapper is not None:
             check_function(key_mapper, 2, operator="to_stream", argument="key_mapper")
         name = name_or_generate(name, self.builder, names.TABLE_TO_STREAM)
@@ -218,7 +259,18 @@ class KTable(View):
 
     @operator
     def suppress(self, suppressed: Suppressed) -> KTable:
-        """Hold changes back until their window has closed or a time limit has passed (see ``Suppressed``)."""
+        """Hold changes back until their window has closed or a time limit has passed (see ``Suppressed``).
+
+        Only stream time lets results go: without new records they wait. The window's grace period counts. Not for
+        versioned tables.
+
+        >>> builder = StreamsBuilder()
+        >>> counts = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).count(key_serde=serdes.string())
+        >>> final = counts.suppress(Suppressed.until_window_closes())
+        >>> final.to_stream(lambda window, count: f"{window.key}@{window.start}").to("out")
+        >>> run(builder, ("a", "x", 1), ("a", "y", 2), ("a", "z", 10))
+        [('a@0', 2)]
+        """
         if not isinstance(suppressed, Suppressed):
             message = (
                 f"suppress() takes Suppressed.until_window_closes(...) or .until_time_limit(...), not {suppressed!r}"
@@ -260,7 +312,14 @@ class KTable(View):
     ) -> grouped_table.KGroupedTable:
         """Group rows anew: ``mapper(key, value)`` gives ``(group key, value)``.
 
-        A pair without key or without value leaves the row out. ``name`` names the repartition topic.
+        A pair without key or without value leaves the row out. The rows go through a repartition topic, which ``name``
+        names; a row that changes its group first leaves the old one. The mapper sees old rows too and must depend on
+        its arguments alone.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").group_by(lambda user, city: (city, user)).count().to_stream().to("out")
+        >>> run(builder, ("al", "Zug"), ("bo", "Zug"), ("al", "Chur"))
+        [('Zug', 1), ('Zug', 2), ('Zug', 1), ('Chur', 1)]
         """
         check_function(mapper, 2, operator="group_by", argument="mapper")
         select_name = name_or_generate(name, self.builder, names.TABLE_SELECT)
@@ -290,6 +349,17 @@ class KTable(View):
 
         By key; or, with ``foreign_key(value)`` (``foreign_key(key, value)`` with ``with_key``), with the row of the
         other table that this names. The partitioners are those of the two tables, where they are not the default.
+
+        A change on either side gives a change of the result; when a partner goes, the row is deleted. By key both
+        tables must have the same number of partitions; by foreign key they need not, and internal topics carry the
+        rows. A row whose foreign key is None has no result and is counted as dropped.
+
+        >>> builder = StreamsBuilder()
+        >>> orders, users = builder.table("orders"), builder.table("users")
+        >>> priced = orders.join(users, lambda order, city: city, foreign_key=lambda order: order["user"])
+        >>> priced.to_stream().to("out")
+        >>> run(builder, ("orders", "o1", {"user": "al"}), ("users", "al", "Zug"), ("users", "al", None))
+        [('o1', 'Zug'), ('o1', None)]
         """
         materialized = Materialized.of(
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
@@ -321,7 +391,13 @@ class KTable(View):
     ) -> KTable:
         """Every row of this table, joined by ``joiner(left, right)``; right is None where the other has no row.
 
-        The keywords are those of ``join``.
+        The keywords are those of ``join``. A row without a foreign key is joined with None and not dropped.
+
+        >>> builder = StreamsBuilder()
+        >>> names, cities = builder.table("names"), builder.table("cities")
+        >>> names.left_join(cities, lambda name, city: [name, city]).to_stream().to("out")
+        >>> run(builder, ("names", "1", "Al"), ("cities", "1", "Zug"))
+        [('1', ['Al', None]), ('1', ['Al', 'Zug'])]
         """
         materialized = Materialized.of(
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
@@ -347,7 +423,16 @@ class KTable(View):
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> KTable:
-        """Every row of either table, joined by ``joiner(left, right)``; None stands for the missing one."""
+        """Every row of either table, joined by ``joiner(left, right)``; None stands for the missing one.
+
+        By key only. The row is deleted when it is gone from both.
+
+        >>> builder = StreamsBuilder()
+        >>> names, cities = builder.table("names"), builder.table("cities")
+        >>> names.outer_join(cities, lambda name, city: [name, city]).to_stream().to("out")
+        >>> run(builder, ("cities", "1", "Zug"), ("cities", "1", None))
+        [('1', [None, 'Zug']), ('1', None)]
+        """
         materialized = Materialized.of(
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
         )
@@ -366,7 +451,7 @@ class KTable(View):
         if not isinstance(other, KTable):
             message = f"{kind}(): a table joins with a KTable, not with {other!r}"
             raise OperatorTypeError(message, at=user_line())
-        check_function(joiner, 2, operator=kind, argument="joiner")
+        check_function(joiner, 2, operator=kind, argument="joiner", with_key=False)
         if foreign_key is not None:
             check_function(foreign_key, 2 if with_key else 1, operator=kind, argument="foreign_key")
         elif with_key or partitioners != (None, None):

@@ -30,6 +30,16 @@ def operator(method: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
+def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> R:
+    """Call a function that stands behind the method ``name``; ``fixed`` are arguments the user did not give."""
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*fixed, *args, **kwargs)
+    except TypeError as error:
+        raise _argument_error(name, list(signature.parameters)[len(fixed) :], kwargs, error) from None
+    return function(*fixed, *args, **kwargs)
+
+
 def _argument_error(name: str, names: list[str], kwargs: dict[str, Any], error: TypeError) -> OperatorTypeError:
     unknown = next((given for given in kwargs if given not in names), None)
     if unknown is None:
@@ -39,31 +49,43 @@ def _argument_error(name: str, names: list[str], kwargs: dict[str, Any], error: 
     return OperatorTypeError(f"{name}() has no argument {unknown!r}", hint=hint, at=user_line())
 
 
-def check_function(function: Any, arity: int, *, operator: str, argument: str) -> None:
-    """Refuse what cannot be called with ``arity`` positional arguments; builtins without a signature pass."""
+def check_function(function: Any, arity: int, *, operator: str, argument: str, with_key: bool = True) -> None:
+    """Refuse what cannot be called with ``arity`` positional arguments; builtins without a signature pass.
+
+    ``with_key`` says whether an operator of that name has this switch here.
+    """
     if not callable(function):
         message = f"{operator}(): {argument} must be a function of {arity} argument(s), not {function!r}"
-        raise OperatorTypeError(message, at=user_line())
+        raise OperatorTypeError(message, hint="Give a function, a lambda or another callable.", at=user_line())
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return
+    if not _takes(signature, arity):
+        message = f"{operator}(): {argument} is called with {arity} argument(s), but takes {signature}"
+        raise OperatorTypeError(
+            message,
+            detail=f"function {_where(function)}",
+            hint=_KEY_TOO
+            if with_key and operator in _WITH_KEY and _takes(signature, arity + 1)
+            else "Let the function take just these arguments.",
+            at=user_line(),
+        )
+
+
+_WITH_KEY = frozenset({"map_values", "flat_map_values", "join", "left_join", "outer_join"})
+_KEY_TOO = "with_key=True gives the function the key as well."
+
+
+def _takes(signature: inspect.Signature, arity: int) -> bool:
     try:
         signature.bind(*(None,) * arity)
     except TypeError:
-        message = f"{operator}(): {argument} is called with {arity} argument(s), but takes {signature}"
-        raise OperatorTypeError(
-            message, detail=f"function {_where(function)}", hint=_arity_hint(operator), at=user_line()
-        ) from None
+        return False
+    return True
 
 
 def _where(function: Any) -> str:
     code = getattr(function, "__code__", None)
     name = getattr(function, "__qualname__", repr(function))
     return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name
-
-
-def _arity_hint(operator: str) -> str:
-    if operator in {"map_values", "flat_map_values", "join", "left_join", "outer_join"}:
-        return "with_key=True gives the function the key as well."
-    return "Let the function take just these arguments."

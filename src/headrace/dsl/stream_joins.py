@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.dsl import global_table, kstream, ktable
-from headrace.dsl.operator import check_function, operator
+from headrace.dsl.operator import call_as, check_function
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, OperatorTypeError, user_line
 from headrace.plan import names
@@ -46,12 +46,13 @@ def join(
     stream: kstream.KStream, other: Any, arguments: tuple[Any, ...], options: dict[str, Any], *, kind: JoinKind
 ) -> kstream.KStream:
     """Join ``stream`` with ``other`` in the way that fits what ``other`` is."""
+    method = f"KStream.{kind.method}"
     if isinstance(other, kstream.KStream):
-        return join_stream(stream, other, kind, *arguments, **options)
+        return call_as(method, join_stream, (stream, other, kind), *arguments, **options)
     if isinstance(other, ktable.KTable) and kind is not OUTER:
-        return join_table(stream, other, kind, *arguments, **options)
+        return call_as(method, join_table, (stream, other, kind), *arguments, **options)
     if isinstance(other, global_table.GlobalKTable) and kind is not OUTER:
-        return join_global_table(stream, other, kind, *arguments, **options)
+        return call_as(method, join_global_table, (stream, other, kind), *arguments, **options)
     partners = "a KStream" if kind is OUTER else "a KStream, KTable or GlobalKTable"
     message = f"{kind.method}() joins with {partners}, not {other!r}"
     raise OperatorTypeError(message, at=user_line())
@@ -60,7 +61,6 @@ def join(
 # With a stream
 
 
-@operator
 def join_stream(
     stream: kstream.KStream,
     other: kstream.KStream,
@@ -212,7 +212,6 @@ class _StreamStreamJoin:
 # With a table
 
 
-@operator
 def join_table(
     stream: kstream.KStream,
     table: ktable.KTable,
@@ -264,7 +263,6 @@ def _check_versioned(table: ktable.KTable) -> None:
 # With a global table
 
 
-@operator
 def join_global_table(
     stream: kstream.KStream,
     table: global_table.GlobalKTable,

@@ -33,7 +33,11 @@ Self = TypeVar("Self", bound="WindowedKStream")
 
 
 class WindowedKStream(View):
-    """What the windowed views of a grouped stream share. Tables that come out of them have ``Windowed`` keys."""
+    """What the windowed views of a grouped stream share. Tables that come out of them have ``Windowed`` keys.
+
+    A record without a key is dropped and counted. So is one that comes when its window has closed: when stream time,
+    the highest timestamp so far, has passed the end of the window and its grace period.
+    """
 
     _count_burns_index = True
 
@@ -46,7 +50,18 @@ class WindowedKStream(View):
 
     @operator
     def emit_strategy(self: Self, strategy: EmitStrategy) -> Self:
-        """When results leave: with every update (the default), or once, when the window closes."""
+        """When results leave: with every update (the default), or once, when the window closes.
+
+        As with ``KTable.suppress`` only newer records close a window. An unlimited window never closes: an
+        ArgumentError.
+
+        >>> builder = StreamsBuilder()
+        >>> grouped = builder.stream("in").group_by_key().windowed_by(TimeWindows(10))
+        >>> final = grouped.emit_strategy(EmitStrategy.on_window_close()).count()
+        >>> final.to_stream(lambda window, count: window.key).to("out")
+        >>> run(builder, ("a", "x", 1), ("a", "y", 2), ("b", "z", 10))
+        [('a', 2)]
+        """
         if not isinstance(strategy, EmitStrategy):
             message = f"emit_strategy() takes an EmitStrategy, not {strategy!r}"
             raise OperatorTypeError(message, hint="EmitStrategy.on_window_close()", at=user_line())
@@ -67,7 +82,14 @@ class WindowedKStream(View):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> KTable:
-        """How many records each key has in each window. As in Kafka, time and session windows count null values too."""
+        """How many records each key has in each window. As in Kafka, time and session windows count null values too.
+
+        >>> builder = StreamsBuilder()
+        >>> counts = builder.stream("in").group_by_key().windowed_by(TimeWindows(10, grace=5)).count()
+        >>> counts.to_stream(lambda window, count: f"{window.key}@{window.start}").to("out")
+        >>> run(builder, ("a", "x", 1), ("a", "y", 14), ("a", "late", 2), ("a", "z", 15), ("a", "too late", 3))
+        [('a@0', 1), ('a@10', 1), ('a@0', 2), ('a@10', 2)]
+        """
         given = Materialized.of(
             store=store,
             key_serde=key_serde,
@@ -94,7 +116,14 @@ class WindowedKStream(View):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> KTable:
-        """Combine the values of each key and window with ``reducer(aggregate, value)``."""
+        """Combine the values of each key and window with ``reducer(aggregate, value)``; the first value is the start.
+
+        >>> builder = StreamsBuilder()
+        >>> highest = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).reduce(max)
+        >>> highest.to_stream(lambda window, value: window.start).to("out", key_serde=serdes.long())
+        >>> run(builder, ("a", 3, 1), ("a", 5, 2), ("a", 4, 11))
+        [(0, 3), (0, 5), (10, 4)]
+        """
         check_function(reducer, 2, operator="reduce", argument="reducer")
         given = Materialized.of(
             store=store,
@@ -115,7 +144,7 @@ class WindowedKStream(View):
         node = GracePeriodNode(node_name, Step(node_name, supplier), windowing.close_after_ms)
         node.output_versioned = False
         inner = materialized.key_serde
-        return self._aggregations.add(node, materialized, windowing.key_serde(inner))
+        return self._aggregations.add(node, materialized, None if inner is None else windowing.key_serde(inner))
 
 
 class TimeWindowedKStream(WindowedKStream):
@@ -135,7 +164,14 @@ class TimeWindowedKStream(WindowedKStream):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> KTable:
-        """Fold the values of each key and window with ``aggregator(key, value, aggregate)``."""
+        """Fold the values of each key and window with ``aggregator(key, value, aggregate)``, from ``initializer()`` on.
+
+        >>> builder = StreamsBuilder()
+        >>> windowed = builder.stream("in").group_by_key().windowed_by(TimeWindows(10))
+        >>> windowed.aggregate(int, lambda key, n, sum: sum + n).to_stream(lambda window, sum: window.key).to("out")
+        >>> run(builder, ("a", 3, 1), ("a", 5, 2), ("a", 4, 11))
+        [('a', 3), ('a', 8), ('a', 4)]
+        """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
         given = Materialized.of(
@@ -151,13 +187,13 @@ class TimeWindowedKStream(WindowedKStream):
 
 
 class SlidingWindowedKStream(TimeWindowedKStream):
-    """A grouped stream in sliding windows."""
+    """A grouped stream in sliding windows. Records without a value are dropped and counted, too."""
 
     _count_burns_index = False
 
 
 class SessionWindowedKStream(WindowedKStream):
-    """A grouped stream in sessions."""
+    """A grouped stream in sessions. When sessions merge, the old ones are deleted and the joined one is sent."""
 
     @operator
     def aggregate(
@@ -174,7 +210,17 @@ class SessionWindowedKStream(WindowedKStream):
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
     ) -> KTable:
-        """Fold the values of each session; ``merger(key, left, right)`` joins the aggregates of sessions that meet."""
+        """Fold the values of each session; ``merger(key, left, right)`` joins the aggregates of sessions that meet.
+
+        The merger is also called for a record that prolongs a session, with what ``initializer()`` gave.
+
+        >>> builder = StreamsBuilder()
+        >>> sessions = builder.stream("in").group_by_key().windowed_by(SessionWindows(5))
+        >>> total = sessions.aggregate(int, lambda key, n, sum: sum + n, lambda key, left, right: left + right)
+        >>> total.to_stream(lambda window, sum: f"{window.start}-{window.end}").to("out")
+        >>> run(builder, ("a", 1, 0), ("a", 2, 4))
+        [('0-0', 1), ('0-0', None), ('0-4', 3)]
+        """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
         check_function(merger, 3, operator="aggregate", argument="merger")

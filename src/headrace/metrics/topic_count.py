@@ -11,20 +11,27 @@ _FRAME_BYTES = 8 + 8 + 4  # timestamp, offset, partition
 
 @dataclass(slots=True)
 class TopicCount:
-    """Records and their size as Kafka Streams reckons it: key, value, headers, topic name and frame."""
+    """Records and their size as Kafka Streams reckons it: key, value, headers, topic name and frame.
+
+    The numbers are public because this is counted for every record: whoever counts adds to them.
+    """
 
     topic: str
     records: int = 0
-    _content_bytes: int = 0
+    content_bytes: int = 0
 
     @property
     def size(self) -> int:
         """The size of all records so far."""
-        return self._content_bytes + self.records * (_FRAME_BYTES + len(self.topic.encode()))
+        return self.content_bytes + self.records * (_FRAME_BYTES + len(self.topic.encode()))
 
     def add(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
         """Count one record."""
         self.records += 1
-        self._content_bytes += (len(key) if key else 0) + (len(value) if value else 0)
+        self.content_bytes += len(key or b"") + len(value or b"")
         if headers:
-            self._content_bytes += sum(len(name.encode()) + len(held or b"") for name, held in headers)
+            self.add_headers(headers)
+
+    def add_headers(self, headers: Headers) -> None:
+        """Count the headers of a record."""
+        self.content_bytes += sum(len(name.encode()) + len(held or b"") for name, held in headers)

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class PunctuationType(Enum):
-    """Which clock drives a punctuation."""
+    """Which clock drives a punctuation: the timestamps of the records, or the clock on the wall.
+
+    Stream time stands still while no records come; wall-clock time does not.
+    """
 
     STREAM_TIME = "stream_time"
     WALL_CLOCK_TIME = "wall_clock_time"
@@ -35,7 +38,11 @@ class Cancellable(Protocol):
 
 
 class ProcessingContext(Protocol):
-    """What a processor can ask about its surroundings."""
+    """What a processor can ask about its surroundings.
+
+    ``record_metadata`` is where the current record came from; topic None, partition and offset -1 while punctuating.
+    ``current_stream_time_ms`` is the highest timestamp the task has seen, -1 before the first.
+    """
 
     @property
     def application_id(self) -> str: ...
@@ -57,12 +64,15 @@ class ProcessingContext(Protocol):
     def current_stream_time_ms(self) -> int: ...
 
     def store(self, name: str) -> Any:
-        """The state store ``name``, which must be connected to this processor (or be a global store)."""
+        """The state store ``name``, which must be connected to this processor (or be a global store, read-only)."""
 
     def schedule(
         self, interval: Duration, punctuation: PunctuationType, callback: Punctuator, start: int | None = None
     ) -> Cancellable:
-        """Call ``callback`` every ``interval`` of the given clock (``start`` anchors the grid, KIP-1146)."""
+        """Call ``callback(time)`` every ``interval`` of the given clock (``start`` anchors the grid, KIP-1146).
+
+        A schedule that has been due several times fires once. An interval below a millisecond is an ArgumentError.
+        """
 
     def commit(self) -> None:
         """Ask for a commit soon."""
@@ -75,7 +85,10 @@ class ProcessorContext(ProcessingContext, Protocol):
     """The context of a processor: it can also forward."""
 
     def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
-        """Hand ``record`` to all children, in the order they were attached, or to the one called ``child``."""
+        """Hand ``record`` to all children, in the order they were attached, or to the one called ``child``.
+
+        Returns when the children are done with it. Forwarding in ``init``, or from outside the task, is an error.
+        """
 
 
 class NodeContext(ProcessorContext, Protocol):
@@ -104,17 +117,27 @@ class NodeContext(ProcessorContext, Protocol):
 class Processor:
     """A node of a topology written by hand.
 
-    Keep the context in ``init``, call ``self.context.forward(record)`` in ``process``.
+    ``init`` keeps the context; call ``self.context.forward(record)`` in ``process``, any number of times or never. An
+    error that leaves ``process`` goes to the processing exception handler. One object belongs to one task: it needs no
+    locks and shares nothing.
+
+    >>> class Shout(Processor):
+    ...     def process(self, record):
+    ...         self.context.forward(record.with_value(record.value + "!"))
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("in").process(Shout).to("out")
+    >>> run(builder, ("a", "x"))
+    [('a', 'x!')]
     """
 
     context: Any
 
     def init(self, context: Any) -> None:
-        """Called once, before the first record. Look up stores and schedule punctuations here."""
+        """Called once, before the first record. Look up stores and schedule here, after ``super().init(context)``."""
         self.context = context
 
     def process(self, record: Any) -> None:
-        """Called for each record."""
+        """Called for each record, one at a time. The record may be kept: nobody changes it."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -122,7 +145,7 @@ class Processor:
 
 
 class FixedKeyProcessor(Processor):
-    """A processor that cannot change the key: what ``process_values`` takes."""
+    """A processor that cannot change the key: what ``process_values`` takes. Its records are ``FixedKeyRecord``."""
 
 
 ProcessorSupplier = Callable[[], Processor]

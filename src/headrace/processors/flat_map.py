@@ -12,6 +12,13 @@ from headrace.processors.stateless import Fusible, Stateless
 from headrace.records import Record
 
 
+def no_pairs() -> OperatorTypeError:
+    """The error for a function that returned None."""
+    return OperatorTypeError(
+        "flat_map(): the function must return pairs, not None", hint="Return [] where nothing is to follow."
+    )
+
+
 @dataclass
 class FlatMap(Stateless):
     """Forward each pair that ``mapper(key, value)`` returns, as a record with the time of its origin."""
@@ -22,9 +29,7 @@ class FlatMap(Stateless):
         """Replace the record by its pairs."""
         pairs = self.mapper(record.key, record.value)
         if pairs is None:
-            raise OperatorTypeError(
-                "flat_map(): the function must return pairs, not None", hint="Return [] where nothing is to follow."
-            )
+            raise no_pairs()
         for pair in pairs:
             try:
                 key, value = pair

@@ -11,6 +11,13 @@ from headrace.processors.stateless import Fusible, Stateless
 from headrace.records import Record
 
 
+def no_values() -> OperatorTypeError:
+    """The error for a function that returned None."""
+    return OperatorTypeError(
+        "flat_map_values(): the function must return values, not None", hint="Return [] where nothing is to follow."
+    )
+
+
 @dataclass
 class FlatMapValues(Stateless):
     """Forward a record for each value that the mapper returns.
@@ -26,10 +33,7 @@ class FlatMapValues(Stateless):
         key = record.key
         values = self.mapper(key, record.value) if self.with_key else self.mapper(record.value)
         if values is None:
-            raise OperatorTypeError(
-                "flat_map_values(): the function must return values, not None",
-                hint="Return [] where nothing is to follow.",
-            )
+            raise no_values()
         for value in values:
             self._forward(Record(key, value, record.timestamp, record.headers))
 

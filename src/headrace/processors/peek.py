@@ -36,3 +36,8 @@ class Foreach(Stateless):
     def process(self, record: Record[Any, Any]) -> None:
         """Show the record."""
         self.action(record.key, record.value)
+
+    @property
+    def fusible(self) -> Fusible:
+        """A look, the last."""
+        return Fusible("peek", self.action)

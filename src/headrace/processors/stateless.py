@@ -17,7 +17,7 @@ class Fusible(NamedTuple):
     """An operator in a form that a fused loop can take over."""
 
     kind: str
-    """filter, filter_not, map, select_key, map_values, flat_map, flat_map_values, peek or pass."""
+    """filter, filter_not, map, select_key, map_values, flat_map, flat_map_values, peek, pass or new_value."""
     function: Callable[..., Any] | None
     with_key: bool = True
     """Whether the function takes the key before the value."""

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.processors.api import NodeContext, Processor
+from headrace.processors.stateless import Fusible, Stateless
 from headrace.records import Change, Record
 
 
-class TableToStream(Processor):
+class TableToStream(Stateless):
     """Unwraps each change."""
-
-    def init(self, context: NodeContext) -> None:
-        """Bind what every record needs."""
-        self._forward = context.forward
 
     def process(self, record: Record[Any, Change]) -> None:
         """Send the new value on."""
         self._forward(record.with_value(record.value.new))
+
+    @property
+    def fusible(self) -> Fusible:
+        """The new value of a change."""
+        return Fusible("new_value", None)

@@ -67,7 +67,7 @@ _JSON = JsonSerde()
 
 
 def string() -> Serde[str]:
-    r"""Text, as UTF-8.
+    r"""Text, as UTF-8. Bytes that are no UTF-8 are read as U+FFFD, as in Kafka. The default for keys and values.
 
     >>> string().serialize("topic", "grün")
     b'gr\xc3\xbcn'
@@ -76,7 +76,7 @@ def string() -> Serde[str]:
 
 
 def long() -> Serde[int]:
-    r"""Whole numbers in 8 bytes.
+    r"""Whole numbers in 8 bytes. A number that does not fit or other than 8 bytes is a SerializationError.
 
     >>> long().serialize("topic", 1)
     b'\x00\x00\x00\x00\x00\x00\x00\x01'
@@ -85,47 +85,81 @@ def long() -> Serde[int]:
 
 
 def integer() -> Serde[int]:
-    """Whole numbers in 4 bytes."""
+    r"""Whole numbers in 4 bytes.
+
+    >>> integer().serialize("topic", -1)
+    b'\xff\xff\xff\xff'
+    """
     return _INTEGER
 
 
 def short() -> Serde[int]:
-    """Whole numbers in 2 bytes."""
+    r"""Whole numbers in 2 bytes.
+
+    >>> short().deserialize("topic", b"\x01\x00")
+    256
+    """
     return _SHORT
 
 
 def double() -> Serde[builtins.float]:
-    """Floating-point numbers in 8 bytes."""
+    r"""Floating-point numbers in 8 bytes.
+
+    >>> double().serialize("topic", 1.0)
+    b'?\xf0\x00\x00\x00\x00\x00\x00'
+    """
     return _DOUBLE
 
 
 def float() -> Serde[builtins.float]:
-    """Floating-point numbers in 4 bytes: a value is rounded to single precision."""
+    """Floating-point numbers in 4 bytes: a value is rounded to single precision.
+
+    >>> float().deserialize("topic", float().serialize("topic", 0.1))
+    0.10000000149011612
+    """
     return _FLOAT
 
 
 def bytes() -> Serde[builtins.bytes]:
-    """Bytes as they are."""
+    """Bytes as they are.
+
+    >>> bytes().serialize("topic", b"raw")
+    b'raw'
+    """
     return _BYTES
 
 
 def boolean() -> Serde[bool]:
-    """True and False in one byte."""
+    r"""True and False in one byte. Any other byte is a SerializationError.
+
+    >>> boolean().serialize("topic", True)
+    b'\x01'
+    """
     return _BOOLEAN
 
 
 def uuid() -> Serde[UUID]:
-    """``uuid.UUID`` as text of 36 characters."""
+    """``uuid.UUID`` as text of 36 characters.
+
+    >>> uuid().serialize("topic", UUID(int=1))
+    b'00000000-0000-0000-0000-000000000001'
+    """
     return _UUID
 
 
 def void() -> Serde[None]:
-    """For keys or values that are always None; anything else is an error."""
+    """For keys or values that are always None; anything else is an error.
+
+    >>> void().serialize("topic", None) is None
+    True
+    """
     return _VOID
 
 
 def json() -> Serde[Any]:
-    """Dicts, lists, text, numbers and booleans as JSON.
+    """Dicts, lists, text, numbers and booleans as JSON. What JSON cannot say is a SerializationError.
+
+    Dataclasses, dates and UUIDs can be written, and come back as dicts and text.
 
     >>> json().serialize("topic", {"ms": 12})
     b'{"ms":12}'
@@ -134,17 +168,34 @@ def json() -> Serde[Any]:
 
 
 def list(inner: Serde[Any] | None = None) -> Serde[Any]:
-    """Lists of what ``inner`` writes; None takes the inner serde from ``default.list.value.serde.inner``."""
+    """Lists of what ``inner`` writes; None takes the inner serde from ``default.list.value.serde.inner``.
+
+    >>> words = list(string())
+    >>> words.deserialize("topic", words.serialize("topic", ["to", "be"]))
+    ['to', 'be']
+    """
     return ListSerde(inner)
 
 
 def windowed(inner: Serde[Any] | None, size: Duration) -> TimeWindowedSerde:
-    """Keys of windows of ``size``, which the bytes do not hold; with ``inner`` None the default serde is inside."""
+    """Keys of windows of ``size``, which the bytes do not hold; with ``inner`` None the default serde is inside.
+
+    Give it to read a windowed topic; a table that was aggregated in windows writes with its own.
+
+    >>> keys = windowed(string(), 10)
+    >>> str(keys.deserialize("topic", b"alice" + long().serialize("topic", 20)))
+    '[alice@20/30]'
+    """
     return TimeWindowedSerde(inner, to_ms(size, "size"))
 
 
 def session_windowed(inner: Serde[Any] | None = None) -> SessionWindowedSerde:
-    """Keys of session windows; with ``inner`` None the default serde is inside."""
+    """Keys of session windows, with both their ends; with ``inner`` None the default serde is inside.
+
+    >>> keys, time = session_windowed(string()), long()
+    >>> str(keys.deserialize("topic", b"alice" + time.serialize("topic", 25) + time.serialize("topic", 20)))
+    '[alice@20/25]'
+    """
     return SessionWindowedSerde(inner)
 
 
@@ -165,6 +216,11 @@ def avro(schema: Any, registry: SchemaRegistry | str | None = None, **options: A
 
     ``schema`` is Avro's JSON, as text or as dict. Without a registry the bytes are Avro alone; with one (an
     object or its URL) they begin with Confluent's five bytes, and are read with the schema they were written with.
+    Without the extra this is a ConfigError that says what to install.
+
+    >>> view = avro({"type": "record", "name": "View", "fields": [{"name": "page", "type": "string"}]})
+    >>> view.deserialize("topic", view.serialize("topic", {"page": "home"}))
+    {'page': 'home'}
     """
     return _extra("avro_values", "avro").avro_serde(schema, registry, **options)  # type: ignore[no-any-return]
 

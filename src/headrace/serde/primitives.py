@@ -25,13 +25,21 @@ class StringSerde:
         """UTF-8 of ``value``."""
         if value is None:
             return None
-        if isinstance(value, str):
+        if not isinstance(value, str):
+            raise wrong_type("string()", "str", value)
+        try:
+            return value.encode()
+        except UnicodeEncodeError:
             return value.encode("utf-8", "replace")
-        raise wrong_type("string()", "str", value)
 
     def deserialize(self, topic: str, data: bytes | None) -> str | None:
         """The text of ``data``."""
-        return None if data is None else str(data, "utf-8", "replace")
+        if data is None:
+            return None
+        try:
+            return data.decode()
+        except UnicodeDecodeError:
+            return data.decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from headrace.errors import IllegalStateError
-from headrace.records import NO_HEADERS, Headers, Record, RecordContext, VersionedRecord
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, Record, RecordContext, VersionedRecord
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -34,10 +34,39 @@ IS_LATEST = -1
 """What a versioned put returns when the version is the latest (its validity has no end)."""
 
 
+class CurrentRecord:
+    """The parts of ``record_context`` that stores look at with every write, for contexts that keep just that."""
+
+    record_context: RecordContext | None
+
+    @property
+    def timestamp(self) -> int:
+        """Its time; NO_TIMESTAMP where there is no record."""
+        return NO_TIMESTAMP if self.record_context is None else self.record_context.timestamp
+
+    @property
+    def headers(self) -> Headers:
+        """Its headers."""
+        return NO_HEADERS if self.record_context is None else self.record_context.headers
+
+    @property
+    def origin(self) -> tuple[Any, ...] | None:
+        """Topic, partition and offset, and maybe more; None where there is no record."""
+        return None if self.record_context is None else self.record_context.metadata
+
+
 class StoreContext(Protocol):
     """What a store may ask of its task."""
 
     record_context: RecordContext | None
+    """The record being processed. ``timestamp``, ``headers`` and ``origin`` are parts of it, for those in a hurry."""
+
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def headers(self) -> Headers: ...
+    @property
+    def origin(self) -> tuple[Any, ...] | None: ...
 
     @property
     def application_id(self) -> str: ...

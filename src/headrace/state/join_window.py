@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.records import NO_HEADERS, Headers, RecordContext
+from headrace.records import Headers
 from headrace.state.builders import HeadersWindowStoreBuilder, TimestampedWindowStoreBuilder, WindowStoreBuilder
-from headrace.state.value_codecs import PLAIN, TIMESTAMPED, Dumps, Loads, Logged, ValueCodec
+from headrace.state.value_codecs import PLAIN, TIMESTAMPED, Current, Dumps, Loads, Logged, ValueCodec
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -24,10 +24,10 @@ class HeadersInChangelog:
         """As the inner codec does."""
         return self.inner.bind(serde, topic)
 
-    def to_changelog(self, stored: bytes | None, record_context: RecordContext | None) -> Logged:
+    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
         """What the inner codec says, with headers."""
-        value, timestamp, _ = self.inner.to_changelog(stored, record_context)
-        return value, timestamp, NO_HEADERS if record_context is None else record_context.headers
+        value, timestamp, _ = self.inner.to_changelog(stored, current)
+        return value, timestamp, current.headers
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """As the inner codec does."""

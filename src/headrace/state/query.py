@@ -43,7 +43,13 @@ class ResultOrder(Enum):
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The answer of one store: a result, or the reason why there is none."""
+    """The answer of one store: a result, or the reason why there is none.
+
+    ``position`` says how far the store had come in its input. A result that is an iterator must be closed.
+
+    >>> QueryResult(None, FailureReason.NOT_PRESENT, "not on this instance").is_success
+    False
+    """
 
     result: Any = None
     failure_reason: FailureReason | None = None
@@ -58,7 +64,11 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class KeyQuery:
-    """The value of ``key``."""
+    """The value of ``key``; None where it has none. ``skip_cache`` asks for what was flushed.
+
+    >>> KeyQuery("alice")
+    KeyQuery(key='alice', skip_cache=False)
+    """
 
     key: Any
     skip_cache: bool = False
@@ -66,7 +76,7 @@ class KeyQuery:
 
 @dataclass(frozen=True, slots=True)
 class TimestampedKeyQuery:
-    """The value of ``key`` with its timestamp."""
+    """The value of ``key`` with its timestamp. A store without timestamps does not know this query."""
 
     key: Any
     skip_cache: bool = False
@@ -74,7 +84,17 @@ class TimestampedKeyQuery:
 
 @dataclass(frozen=True, slots=True)
 class RangeQuery:
-    """The values of the keys from ``lower`` to ``upper``, both included; None is no bound."""
+    """The values of the keys from ``lower`` to ``upper``, both included; None is no bound.
+
+    Keys are ordered as their bytes are. The cache is not looked at.
+
+    >>> builder = StreamsBuilder()
+    >>> _ = builder.table("in", store=stores.in_memory("rows"))
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.create_input_topic("in").pipe_key_value_list([("a", "1"), ("b", "2"), ("c", "3")])
+    ...     list(execute(driver.store("rows"), RangeQuery("b")).result)
+    [('b', '2'), ('c', '3')]
+    """
 
     lower: Any = None
     upper: Any = None
@@ -92,7 +112,7 @@ class TimestampedRangeQuery:
 
 @dataclass(frozen=True, slots=True)
 class VersionedKeyQuery:
-    """The latest version of ``key``, or the one that was valid at ``as_of``."""
+    """The latest version of ``key``, or the one that was valid at ``as_of``. For versioned stores."""
 
     key: Any
     as_of: int | None = None
@@ -100,7 +120,7 @@ class VersionedKeyQuery:
 
 @dataclass(frozen=True, slots=True)
 class MultiVersionedKeyQuery:
-    """The versions of ``key`` that were valid at some time from ``from_time`` to ``to_time``."""
+    """The versions of ``key`` valid at some time from ``from_time`` to ``to_time``, the latest first unless told."""
 
     key: Any
     from_time: int | None = None
@@ -110,7 +130,15 @@ class MultiVersionedKeyQuery:
 
 @dataclass(frozen=True, slots=True)
 class WindowKeyQuery:
-    """The windows of ``key`` that start from ``time_from`` to ``time_to``."""
+    """The windows of ``key`` that start from ``time_from`` to ``time_to``. Without both times the query is unknown.
+
+    >>> builder = StreamsBuilder()
+    >>> _ = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).count(stores.IN_MEMORY("counts"))
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=12)
+    ...     [(start, held.value) for start, held in execute(driver.store("counts"), WindowKeyQuery("a", 0, 20)).result]
+    [(10, 1)]
+    """
 
     key: Any
     time_from: int | None = None
@@ -139,7 +167,18 @@ Query = (
 
 
 def execute(store: Any, query: Query, bound: PositionBound | None = None) -> QueryResult:
-    """Ask ``store`` (a typed store) the ``query``; ``bound`` says how far it must have come."""
+    """Ask ``store`` (a typed store) the ``query``; ``bound`` says how far it must have come.
+
+    What the store cannot answer is a result with a failure reason. Only a query that no store of its kind answers that
+    way (a key query to a versioned store, times in the wrong order) raises.
+
+    >>> builder = StreamsBuilder()
+    >>> _ = builder.table("in", store=stores.in_memory("rows"))
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.create_input_topic("in").pipe_input("a", "x")
+    ...     execute(driver.store("rows"), KeyQuery("a")).result
+    'x'
+    """
     answer = _ANSWERS.get((_family(store), type(query)))
     position = _position(store)
     if answer is None or _keeps_headers_on_disk(store):

@@ -70,23 +70,43 @@ __all__ = [
 
 
 def in_memory(name: str) -> InMemoryKeyValueSupplier:
-    """A key-value store in memory."""
+    """A key-value store in memory. A restart fills it again from its changelog.
+
+    >>> builder = StreamsBuilder()
+    >>> _ = builder.stream("in").group_by_key().count(store=stores.in_memory("counts"))
+    >>> with TopologyTestDriver(builder.build()) as driver:
+    ...     driver.create_input_topic("in").pipe_input("a", "x")
+    ...     driver.key_value_store("counts").get("a")
+    1
+    """
     return InMemoryKeyValueSupplier(_name(name))
 
 
 def lru(name: str, max_entries: int) -> LRUSupplier:
-    """A key-value store in memory that keeps the ``max_entries`` entries used last."""
+    """A key-value store in memory that keeps the ``max_entries`` entries used last and forgets the others.
+
+    >>> lru("recent", 100).name
+    'recent'
+    """
     _not_negative(max_entries, "max_entries")
     return LRUSupplier(_name(name), max_entries)
 
 
 def persistent(name: str) -> RocksDBKeyValueSupplier:
-    """A key-value store in RocksDB."""
+    """A key-value store in RocksDB, below ``state.dir``.
+
+    >>> persistent("seen").name
+    'seen'
+    """
     return RocksDBKeyValueSupplier(_name(name))
 
 
 def persistent_timestamped(name: str) -> RocksDBKeyValueSupplier:
-    """A key-value store in RocksDB that keeps a timestamp with each value."""
+    """A key-value store in RocksDB that keeps a timestamp with each value: what tables use by default.
+
+    >>> persistent_timestamped("rows").name
+    'rows'
+    """
     return RocksDBKeyValueSupplier(_name(name), is_timestamped=True)
 
 
@@ -96,7 +116,13 @@ def persistent_timestamped_with_headers(name: str) -> RocksDBKeyValueSupplier:
 
 
 def versioned(name: str, history: Duration, segment_interval: Duration | None = None) -> VersionedSupplier:
-    """A key-value store in RocksDB that keeps every version of a key for the time of ``history``."""
+    """A key-value store in RocksDB that keeps every version of a key for the time of ``history``.
+
+    A put that is older than the history is dropped and counted. Tables kept in one join by the time of the record.
+
+    >>> versioned("prices", history=timedelta(days=1)).name
+    'prices'
+    """
     history_ms = _not_negative(to_ms(history, "history"), "history")
     if segment_interval is None:
         return VersionedSupplier(_name(name), history_ms, _versioned_segment_interval(history_ms))
@@ -110,7 +136,14 @@ def versioned(name: str, history: Duration, segment_interval: Duration | None = 
 def persistent_window(
     name: str, retention: Duration, size: Duration, retain_duplicates: bool = False
 ) -> RocksDBWindowSupplier:
-    """A window store in RocksDB."""
+    """A window store in RocksDB that forgets windows when stream time has passed their start by ``retention``.
+
+    A retention shorter than the window is an ArgumentError. ``retain_duplicates`` keeps several values per key and
+    window, as stream joins need.
+
+    >>> persistent_window("views", retention=timedelta(hours=1), size=timedelta(minutes=5)).name
+    'views'
+    """
     retention_ms, size_ms = _window_times(name, retention, size)
     return RocksDBWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates)
 
@@ -118,7 +151,11 @@ def persistent_window(
 def persistent_timestamped_window(
     name: str, retention: Duration, size: Duration, retain_duplicates: bool = False
 ) -> RocksDBWindowSupplier:
-    """A window store in RocksDB that keeps a timestamp with each value."""
+    """A window store in RocksDB that keeps a timestamp with each value; see ``persistent_window``.
+
+    >>> persistent_timestamped_window("views", retention=60_000, size=5_000).name
+    'views'
+    """
     retention_ms, size_ms = _window_times(name, retention, size)
     return RocksDBWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates, is_timestamped=True)
 
@@ -134,13 +171,21 @@ def persistent_timestamped_window_with_headers(
 def in_memory_window(
     name: str, retention: Duration, size: Duration, retain_duplicates: bool = False
 ) -> InMemoryWindowSupplier:
-    """A window store in memory."""
+    """A window store in memory; see ``persistent_window``.
+
+    >>> in_memory_window("views", retention=60_000, size=5_000).name
+    'views'
+    """
     retention_ms, size_ms = _window_times(name, retention, size)
     return InMemoryWindowSupplier(_name(name), retention_ms, size_ms, retain_duplicates)
 
 
 def persistent_session(name: str, retention: Duration) -> RocksDBSessionSupplier:
-    """A session store in RocksDB."""
+    """A session store in RocksDB that forgets sessions when stream time has passed their end by ``retention``.
+
+    >>> persistent_session("visits", retention=timedelta(hours=1)).name
+    'visits'
+    """
     return RocksDBSessionSupplier(_name(name), _not_negative(to_ms(retention, "retention"), "retention"))
 
 
@@ -151,7 +196,11 @@ def persistent_session_with_headers(name: str, retention: Duration) -> RocksDBSe
 
 
 def in_memory_session(name: str, retention: Duration) -> InMemorySessionSupplier:
-    """A session store in memory."""
+    """A session store in memory; see ``persistent_session``.
+
+    >>> in_memory_session("visits", retention=60_000).name
+    'visits'
+    """
     return InMemorySessionSupplier(_name(name), _not_negative(to_ms(retention, "retention"), "retention"))
 
 
@@ -161,14 +210,24 @@ def in_memory_session(name: str, retention: Duration) -> InMemorySessionSupplier
 def key_value(
     supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
 ) -> KeyValueStoreBuilder:
-    """A builder of key-value stores with bare values."""
+    """A builder of key-value stores with bare values, for ``add_state_store``; without serdes the defaults.
+
+    The store is logged and not cached unless ``with_logging_disabled()`` and ``with_caching_enabled()`` say otherwise.
+
+    >>> key_value(in_memory("seen")).with_logging_disabled().logging_enabled
+    False
+    """
     return KeyValueStoreBuilder(supplier, key_serde, value_serde)
 
 
 def timestamped_key_value(
     supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
 ) -> KeyValueStoreBuilder:
-    """A builder of key-value stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them."""
+    """A builder of key-value stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them.
+
+    >>> timestamped_key_value(persistent_timestamped("rows")).name
+    'rows'
+    """
     kind = HeadersKeyValueStoreBuilder if _keeps_headers(supplier) else TimestampedKeyValueStoreBuilder
     return kind(supplier, key_serde, value_serde)
 
@@ -176,7 +235,11 @@ def timestamped_key_value(
 def versioned_key_value(
     supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
 ) -> VersionedStoreBuilder:
-    """A builder of versioned key-value stores."""
+    """A builder of versioned key-value stores: ``put(key, value, timestamp)``, ``get(key, as_of)``.
+
+    >>> versioned_key_value(versioned("prices", history=60_000)).name
+    'prices'
+    """
     if supplier is None:
         raise OperatorTypeError("a store builder needs a supplier", hint='For example stores.versioned("name", day).')
     return VersionedStoreBuilder(supplier, key_serde, value_serde)
@@ -185,14 +248,22 @@ def versioned_key_value(
 def window(
     supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
 ) -> WindowStoreBuilder:
-    """A builder of window stores with bare values."""
+    """A builder of window stores with bare values: ``put(key, value, window_start)``, ``fetch(key, window_start)``.
+
+    >>> window(in_memory_window("views", 60_000, 5_000)).name
+    'views'
+    """
     return WindowStoreBuilder(supplier, key_serde, value_serde)
 
 
 def timestamped_window(
     supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
 ) -> WindowStoreBuilder:
-    """A builder of window stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them."""
+    """A builder of window stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them.
+
+    >>> timestamped_window(persistent_timestamped_window("views", 60_000, 5_000)).name
+    'views'
+    """
     kind = HeadersWindowStoreBuilder if _keeps_headers(supplier) else TimestampedWindowStoreBuilder
     return kind(supplier, key_serde, value_serde)
 
@@ -207,7 +278,11 @@ def join_window(
 def session(
     supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
 ) -> SessionStoreBuilder:
-    """A builder of session stores; with headers where the supplier keeps them."""
+    """A builder of session stores; with headers where the supplier keeps them.
+
+    >>> session(in_memory_session("visits", 60_000)).name
+    'visits'
+    """
     kind = HeadersSessionStoreBuilder if _keeps_headers(supplier) else SessionStoreBuilder
     return kind(supplier, key_serde, value_serde)
 
@@ -224,7 +299,11 @@ class NamedStore:
 
 
 class StoreKind:
-    """What the kinds share: called with a name, they say it along with the kind."""
+    """What the kinds share: called with a name, they say it along with the kind.
+
+    >>> stores.IN_MEMORY("counts").name
+    'counts'
+    """
 
     def __call__(self, name: str) -> NamedStore:
         """A store of this kind called ``name``."""
@@ -277,7 +356,7 @@ class RocksDBStores(StoreKind):
 
 
 class InMemoryStores(StoreKind):
-    """Stores in memory."""
+    """Stores in memory: ``store=stores.IN_MEMORY`` for one operator, ``dsl.store.suppliers.class`` for all."""
 
     def key_value_store(self, name: str, format: str = "TIMESTAMPED") -> InMemoryKeyValueSupplier:
         """The supplier of a table's store."""

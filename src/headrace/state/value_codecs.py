@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, RecordContext, ValueAndTimestamp
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, ValueAndTimestamp
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -26,22 +26,29 @@ Logged: TypeAlias = tuple["bytes | None", int, Headers]
 """``(value, timestamp, headers)`` of a changelog record."""
 
 
+class Current(Protocol):
+    """Time and headers of the record being processed; a context has them, or a ``RecordContext``."""
+
+    @property
+    def timestamp(self) -> int:
+        """Its time."""
+
+    @property
+    def headers(self) -> Headers:
+        """Its headers."""
+
+
 class ValueCodec(Protocol):
     """The three forms of a store's values."""
 
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The ways from a typed value (never None) to the stored one, and back."""
 
-    def to_changelog(self, stored: bytes | None, record_context: RecordContext | None) -> Logged:
-        """What a changelog record says of a stored value."""
+    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
+        """What a changelog record says of a stored value; ``current`` is the record being processed."""
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The stored value that a changelog record stands for."""
-
-
-def context_timestamp(record_context: RecordContext | None) -> int:
-    """The time of the record being processed; none where there is no such record."""
-    return NO_TIMESTAMP if record_context is None else record_context.timestamp
 
 
 class PlainCodec:
@@ -51,9 +58,9 @@ class PlainCodec:
         """The serde's own methods."""
         return partial(serde.serialize, topic), partial(serde.deserialize, topic)
 
-    def to_changelog(self, stored: bytes | None, record_context: RecordContext | None) -> Logged:
+    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
         """The value as it is."""
-        return stored, context_timestamp(record_context), NO_HEADERS
+        return stored, current.timestamp, NO_HEADERS
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The value as it is."""
@@ -79,10 +86,10 @@ class TimestampedCodec:
 
         return dumps, loads
 
-    def to_changelog(self, stored: bytes | None, record_context: RecordContext | None) -> Logged:
+    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
         """The bare value at its own time; a tombstone at the time of the current record."""
         if stored is None:
-            return None, context_timestamp(record_context), NO_HEADERS
+            return None, current.timestamp, NO_HEADERS
         return stored[TIMESTAMP_SIZE:], _TIMESTAMP.unpack_from(stored)[0], NO_HEADERS
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from headrace.errors import ArgumentError, ProcessingError, StreamsError, TaskCorruptedError, WrongTypeError
 from headrace.metrics import StreamsMetrics
 from headrace.metrics.topic_count import TopicCount
-from headrace.records import Headers, Record, RecordContext
+from headrace.records import Headers, RecordContext
 from headrace.task.failures import processing_error
 from headrace.task.handlers import (
     Decision,
@@ -26,7 +26,11 @@ from headrace.task.handlers import (
 
 log = logging.getLogger(__name__)
 
+_SKIP = "Set production.exception.handler to continue, or to your own, to go on without such records."
+
 Serialize = Callable[[str, Any], "bytes | None"]
+Partitioner = Callable[[str, Any, Any, int], "int | Iterable[int] | None"]
+_KEY, _VALUE = SerializationOrigin.KEY, SerializationOrigin.VALUE
 
 
 class ProducerPort(Protocol):
@@ -68,77 +72,45 @@ class RecordSource(Protocol):
 class RecordCollector:
     """The one way out of a task."""
 
-    __slots__ = ("_handler", "_port", "_task", "_written", "failure", "port_send")
+    __slots__ = ("_handler", "_port", "_task", "failure", "port_send")
 
     def __init__(self, port: ProducerPort, handler: ProductionHandler, task: RecordSource) -> None:
         self._port = port
         self._handler = handler
         self._task = task
-        self._written: dict[str, TopicCount] = {}
         self.port_send = port.send
         self.failure: Exception | None = None
         """An error that came after ``send`` had returned; the next send or flush raises it."""
 
-    def send(
-        self,
-        topic: str,
-        serialize_key: Serialize,
-        serialize_value: Serialize,
-        node: str,
-        record: Record[Any, Any],
-        partition: int | None = None,
-    ) -> None:
-        """Serialise ``record`` and write it to ``topic``."""
-        if self.failure is not None:
-            self._raise_failure()
-        origin = SerializationOrigin.KEY
-        try:
-            key = serialize_key(topic, record.key)
-            origin = SerializationOrigin.VALUE
-            value = serialize_value(topic, record.value)
-        except Exception as error:
-            self._on_unserializable(origin, topic, partition, record, node, error)
-            return
-        try:
-            self.port_send(topic, partition, record.timestamp, key, value, record.headers)
-        except Exception as error:
-            failed = ProducedRecord(topic, partition, record.timestamp, key, value, record.headers)
-            self.on_send_error(failed, error, node)
-            if self.failure is not None:
-                self._raise_failure()
-        else:
-            (self._written.get(topic) or self._new_count(topic, node)).add(key, value, record.headers)
+    def writer(self, topic: str, serialize_key: Serialize, serialize_value: Serialize, node: str) -> TopicWriter:
+        """What writes the records of ``node`` to ``topic``."""
+        count = TopicCount(topic)
+        self._task.metrics.topic_gauge(node, topic, "records-produced-total", lambda: count.records)
+        self._task.metrics.topic_gauge(node, topic, "bytes-produced-total", lambda: count.size)
+        return TopicWriter(self, topic, serialize_key, serialize_value, node, count)
 
-    def send_partitioned(
-        self,
-        topic: str,
-        serialize_key: Serialize,
-        serialize_value: Serialize,
-        node: str,
-        partitioner: Callable[[str, Any, Any, int], int | Iterable[int] | None],
-        record: Record[Any, Any],
-    ) -> None:
-        """The same, to the partitions that ``partitioner`` names: none, one or several; None means the default."""
+    def choose_partitions(
+        self, partitioner: Partitioner, topic: str, key: Any, value: Any, node: str
+    ) -> list[int | None]:
+        """The partitions that ``partitioner`` names: none, one or several; a None among them means the default."""
         count = self._port.partitions_for(topic)
         if count < 1:
             message = f"the topic {topic!r} has no partitions to write to"
             raise StreamsError(message, hint="Create the topic before the application starts.", at=f"node {node}")
-        chosen = partitioner(topic, record.key, record.value, count)
+        chosen = partitioner(topic, key, value, count)
         if chosen is None or isinstance(chosen, int):
-            self.send(topic, serialize_key, serialize_value, node, record, chosen)
-            return
-        partitions = sorted(set(chosen))
+            return [chosen]
+        partitions: list[int | None] = [*sorted(set(chosen))]
         if not partitions:
             self._task.drop("the partitioner chose no partition")
-        for partition in partitions:
-            self.send(topic, serialize_key, serialize_value, node, record, partition)
+        return partitions
 
     def send_change(
         self, topic: str, partition: int, timestamp: int | None, key: bytes, value: bytes | None, headers: Headers
     ) -> None:
         """Append to a changelog. Buffers have no time of their own and leave it to the producer: None."""
         if self.failure is not None:
-            self._raise_failure()
+            self.raise_failure()
         if timestamp is not None and timestamp < 0:
             message = f"the changelog {topic!r} cannot take the timestamp {timestamp}"
             raise ArgumentError(
@@ -177,35 +149,24 @@ class RecordCollector:
         """Return when everything is written; raise what went wrong meanwhile."""
         self._port.flush()
         if self.failure is not None:
-            self._raise_failure()
+            self.raise_failure()
 
-    def _new_count(self, topic: str, node: str) -> TopicCount:
-        count = self._written[topic] = TopicCount(topic)
-        self._task.metrics.topic_gauge(node, topic, "records-produced-total", lambda: count.records)
-        self._task.metrics.topic_gauge(node, topic, "bytes-produced-total", lambda: count.size)
-        return count
-
-    def _raise_failure(self) -> None:
+    def raise_failure(self) -> None:
+        """Raise the error that is due."""
         failure, self.failure = self.failure, None
         assert failure is not None
         raise failure
 
-    def _on_unserializable(
-        self,
-        origin: SerializationOrigin,
-        topic: str,
-        partition: int | None,
-        record: Record[Any, Any],
-        node: str,
-        error: Exception,
+    def on_unserializable(
+        self, origin: SerializationOrigin, failed: ProducedRecord, node: str, error: Exception
     ) -> None:
-        part = origin.value.lower()
+        """Ask the handler about a record that could not be turned into bytes."""
+        part, topic = origin.value.lower(), failed.topic
         if isinstance(error, WrongTypeError):
             # Kafka never asks the handler here: the program is wrong, not the record (ClassCastException).
             message = f"the {part} serde of the topic {topic!r} does not fit the {part}: {error.message}"
-            raise StreamsError(message, detail=error.detail, hint=error.hint, at=f"node {node}") from error
+            raise StreamsError(message, detail=error.detail, hint=error.hint, at=self._place(node)) from error
         task = self._task
-        failed = ProducedRecord(topic, partition, record.timestamp, record.key, record.value, record.headers)
         context = ErrorHandlerContext.of(task.record_context, node, task.task_id)
         try:
             response = ask(self._handler.handle_serialization_error, context, failed, error, origin)
@@ -213,10 +174,20 @@ class RecordCollector:
             raise self._handler_failed(node, fatal) from fatal
         self.send_dead_letters(response.dead_letters, node)
         if response.decision is not Decision.RESUME:
-            message = f"could not serialize the {part} of a record for the topic {topic!r}: {error}"
-            raise StreamsError(message, detail=f"timestamp {record.timestamp}", at=f"node {node}") from error
+            why = getattr(error, "message", error)
+            message = f"could not serialize the {part} of a record for the topic {topic!r}: {why}"
+            raise StreamsError(
+                message,
+                detail=getattr(error, "detail", None) or f"timestamp {failed.timestamp}",
+                hint=getattr(error, "hint", None) or _SKIP,
+                at=self._place(node),
+            ) from error
         log.warning("skipping a record for the topic %s: its %s cannot be serialized", topic, part)
         task.drop("the record could not be serialized")
+
+    def _place(self, node: str) -> str:
+        context = self._task.record_context
+        return f"node {node}" if context is None or context.topic is None else f"node {node}, record {context.metadata}"
 
     def _handler_failed(self, node: str | None, fatal: Exception) -> ProcessingError:
         failure = processing_error(
@@ -224,3 +195,60 @@ class RecordCollector:
         )
         failure.__cause__ = fatal
         return failure
+
+
+class TopicWriter:
+    """Writes the records of one node to one topic."""
+
+    __slots__ = ("_collector", "_count", "_node", "_serialize_key", "_serialize_value", "_topic")
+
+    def __init__(
+        self,
+        collector: RecordCollector,
+        topic: str,
+        serialize_key: Serialize,
+        serialize_value: Serialize,
+        node: str,
+        count: TopicCount,
+    ) -> None:
+        self._collector = collector
+        self._topic = topic
+        self._serialize_key = serialize_key
+        self._serialize_value = serialize_value
+        self._node = node
+        self._count = count
+
+    def send(self, key: Any, value: Any, timestamp: int, headers: Headers, partition: int | None = None) -> None:
+        """Serialise a record, given in parts, and write it."""
+        collector, topic = self._collector, self._topic
+        if collector.failure is not None:
+            collector.raise_failure()
+        origin = _KEY
+        try:
+            raw_key = self._serialize_key(topic, key)
+            origin = _VALUE
+            raw_value = self._serialize_value(topic, value)
+        except Exception as error:
+            failed = ProducedRecord(topic, partition, timestamp, key, value, headers)
+            collector.on_unserializable(origin, failed, self._node, error)
+            return
+        try:
+            collector.port_send(topic, partition, timestamp, raw_key, raw_value, headers)
+        except Exception as error:
+            failed = ProducedRecord(topic, partition, timestamp, raw_key, raw_value, headers)
+            collector.on_send_error(failed, error, self._node)
+            if collector.failure is not None:
+                collector.raise_failure()
+            return
+        count = self._count
+        count.records += 1
+        count.content_bytes += len(raw_key or b"") + len(raw_value or b"")
+        if headers:
+            count.add_headers(headers)
+
+    def send_partitioned(
+        self, partitioner: Partitioner, key: Any, value: Any, timestamp: int, headers: Headers
+    ) -> None:
+        """The same, to the partitions that ``partitioner`` names."""
+        for partition in self._collector.choose_partitions(partitioner, self._topic, key, value, self._node):
+            self.send(key, value, timestamp, headers, partition)

@@ -6,11 +6,12 @@ the node's children and stores.
 
 from __future__ import annotations
 
+import difflib
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# What a named tuple's own constructor does, less a call.
-_new = tuple.__new__
+Origin: TypeAlias = "tuple[str | None, int, int, int, bytes | None, bytes | None, Headers]"
+"""``(topic, partition, offset, timestamp, key, value, headers)`` as the record was read."""
 
 Process = Callable[[Record[Any, Any]], None]
 
@@ -68,20 +69,25 @@ class TaskContext:
         "collector",
         "config",
         "global_stores",
+        "headers",
         "host",
         "is_active",
         "metadata_changed",
         "metrics",
+        "origin",
         "partition",
         "prefix",
         "processor_metadata",
-        "record_context",
         "registry",
         "system_time_ms",
         "task_id",
+        "timestamp",
     )
 
-    record_context: RecordContext | None
+    timestamp: int
+    headers: Headers
+    origin: Origin | None
+    """Where the current record comes from; None where there is no record."""
     collector: RecordCollector
     host: Host
 
@@ -115,6 +121,23 @@ class TaskContext:
         self.metadata_changed = False
         self._changelogs = changelogs
         self._state_dir = state_dir
+
+    @property
+    def record_context(self) -> RecordContext | None:
+        """The record being processed. It is put together when someone asks: most records pass without."""
+        if self.origin is None:
+            return None
+        topic, partition, offset, _, raw_key, raw_value, _ = self.origin
+        return RecordContext(self.timestamp, offset, partition, topic, self.headers, raw_key, raw_value)
+
+    @record_context.setter
+    def record_context(self, context: RecordContext | None) -> None:
+        if context is None:
+            self.timestamp, self.headers, self.origin = NO_TIMESTAMP, NO_HEADERS, None
+            return
+        timestamp, offset, partition, topic, headers, raw_key, raw_value = context
+        self.timestamp, self.headers = timestamp, headers
+        self.origin = (topic, partition, offset, timestamp, raw_key, raw_value, headers)
 
     @property
     def state_dir(self) -> Path:
@@ -181,17 +204,17 @@ class RuntimeNodeContext:
         if not task.is_active:
             raise self._out_of_scope("forward")
         targets = self._children if child is None else (self._child(child),)
-        held = task.record_context
-        if held is not None and (record.timestamp != held[0] or record.headers is not held[4]):
-            _, offset, partition, topic, _, raw_key, raw_value = held
-            task.record_context = _new(
-                RecordContext, (record.timestamp, offset, partition, topic, record.headers, raw_key, raw_value)
-            )
+        timestamp, headers = task.timestamp, task.headers
+        if task.origin is None or (record.timestamp == timestamp and record.headers is headers):
+            for process in targets:
+                process(record)
+            return
+        task.timestamp, task.headers = record.timestamp, record.headers
         try:
             for process in targets:
                 process(record)
         finally:
-            task.record_context = held
+            task.timestamp, task.headers = timestamp, headers
 
     def store(self, name: str) -> Any:
         """The state store ``name``, which must be connected to this processor (or be a global store)."""
@@ -200,9 +223,13 @@ class RuntimeNodeContext:
             return ReadOnlyStore(shared)
         if name not in self._stores:
             message = f"the processor {self.node_name} has no access to the store {name!r}: they are not connected"
+            close = difflib.get_close_matches(name, self._stores, n=1)
             raise StreamsError(
                 message,
-                hint="Connect them: add_state_store(builder, processors=...), connect_processor_and_state_stores(...), "
+                detail=f"its stores are: {', '.join(sorted(self._stores)) or 'none'}",
+                hint=f"Did you mean {close[0]!r}?"
+                if close
+                else "Connect them: add_state_store(builder, processors=...), connect_processor_and_state_stores(...), "
                 "stores=[...] in process(), process_values() or transform_values(), or stores on the supplier itself.",
             )
         return self._task.registry.store(name)

@@ -6,7 +6,7 @@ import sysconfig
 from pathlib import Path
 from types import TracebackType
 
-from headrace.errors import ProcessingError
+from headrace.errors import HeadraceError, ProcessingError
 from headrace.records import RecordContext
 
 _PACKAGE = str(Path(__file__).parent.parent)
@@ -36,18 +36,25 @@ def raised_at(error: BaseException) -> str | None:
 
 
 def processing_error(what: str, node: str, context: RecordContext | None, error: BaseException) -> ProcessingError:
-    """The error a caller sees when ``error`` left the node and no handler wanted to go on."""
+    """The error a caller sees when ``error`` left the node and no handler wanted to go on.
+
+    An error of ours already knows what went wrong and what to do about it; one of the user's program may be expected.
+    """
+    known = error if isinstance(error, HeadraceError) else None
     places = [f"node {node}"]
-    if context is not None and context.topic is not None:
-        places.append(f"record {context.metadata}")
-    line = raised_at(error)
-    if line is not None:
-        places.append(line)
+    if known is not None and known.at is not None:
+        places += [place for place in known.at.split(", ") if place not in places]
+    record = None if context is None or context.topic is None else f"record {context.metadata}"
+    places += [place for place in (record, raised_at(error)) if place is not None and place not in places]
     return ProcessingError(
-        f"{what} ({type(error).__name__}: {_first_line(error)})",
-        hint="Set processing.exception.handler to log_and_continue, or to your own, to go on without such records.",
+        f"{what}: {known.message}" if known is not None else f"{what} ({type(error).__name__}: {_first_line(error)})",
+        detail=None if known is None else known.detail,
+        hint=_GO_ON if known is None or known.hint is None else known.hint,
         at=", ".join(places),
     )
+
+
+_GO_ON = "Set processing.exception.handler to log_and_continue, or to your own, to go on without such records."
 
 
 def _first_line(error: BaseException) -> str:

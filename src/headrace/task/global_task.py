@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import StoreError, UnsupportedError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
-from headrace.records import NO_TIMESTAMP, Record, RecordContext
+from headrace.records import NO_TIMESTAMP, RecordContext
 from headrace.state.cache import ThreadCache
 from headrace.task.context import TaskContext
 from headrace.task.handlers import (
@@ -99,7 +99,7 @@ class GlobalTask:
         else:
             context = RecordContext(timestamp, offset, partition, topic, headers)
             with self.context.active(context, self._clock()):
-                source.process(Record(key, value, timestamp, headers))
+                source.take(key, value, timestamp, headers)
         self.offsets[topic, partition] = offset + 1
 
     def flush(self) -> None:

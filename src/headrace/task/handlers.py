@@ -49,24 +49,43 @@ class Decision(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A handler's answer: a decision, and records for dead-letter topics."""
+    """A handler's answer: a decision and dead-letter records. Made by ``resume``, ``fail`` and ``retry``."""
 
     decision: Decision
     dead_letters: tuple[ProducedRecord, ...] = ()
 
 
 def resume(dead_letters: Iterable[ProducedRecord] = ()) -> Response:
-    """Go on without the record; it counts as dropped."""
+    """Go on without the record; it counts as dropped.
+
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("in").map_values(int).map_values(str).to("out")
+    >>> settings = {"processing.exception.handler": lambda context, record, error: resume()}
+    >>> with TopologyTestDriver(builder.build(), settings) as driver:
+    ...     driver.create_input_topic("in").pipe_value_list(["1", "x", "3"])
+    ...     driver.create_output_topic("out").read_values_to_list(), driver.dropped_records
+    (['1', '3'], 1)
+    """
     return Response(Decision.RESUME, tuple(dead_letters))
 
 
 def fail(dead_letters: Iterable[ProducedRecord] = ()) -> Response:
-    """Stop the task with the error."""
+    """Stop the task with the error.
+
+    >>> fail().decision
+    <Decision.FAIL: 'fail'>
+    """
     return Response(Decision.FAIL, tuple(dead_letters))
 
 
 def retry() -> Response:
-    """Start the task again from what it last committed; only for errors of the producer that may pass."""
+    """Start the task again from what it last committed; only for errors of the producer that may pass.
+
+    For any other error it means ``fail``.
+
+    >>> retry().decision
+    <Decision.RETRY: 'retry'>
+    """
     return Response(Decision.RETRY)
 
 
@@ -112,7 +131,13 @@ class ProductionHandler(NamedTuple):
 
 
 def dead_letter(topic: str, context: ErrorHandlerContext, error: BaseException) -> ProducedRecord:
-    """The source record for the dead-letter ``topic``, with headers that tell what went wrong and where."""
+    """The source record for the dead-letter ``topic``, with headers that tell what went wrong and where.
+
+    >>> context = ErrorHandlerContext("in", 0, 5, Headers(), "map", "0_0", timestamp=7, source_raw_value=b"x")
+    >>> letter = dead_letter("broken", context, ValueError("not a number"))
+    >>> letter.topic, letter.value, letter.headers.last("__streams.errors.message")
+    ('broken', b'x', b'not a number')
+    """
     told = {
         "exception": f"{type(error).__module__}.{type(error).__qualname__}",
         "message": getattr(error, "message", str(error)),
@@ -170,30 +195,39 @@ class _LoggingHandler:
 
 
 class LogAndFailExceptionHandler(_LoggingHandler):
-    """A record that cannot be read stops the task: the default."""
+    """A record that cannot be read stops the task: the default, ``"log_and_fail"``."""
 
     _what = "deserialization"
 
 
 class LogAndContinueExceptionHandler(_LoggingHandler):
-    """A record that cannot be read is skipped."""
+    """A record that cannot be read is skipped and counted as dropped: ``"log_and_continue"``.
+
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("in", value_serde=serdes.json()).to("out")
+    >>> settings = {"deserialization.exception.handler": "log_and_continue"}
+    >>> with TopologyTestDriver(builder.build(), settings) as driver:
+    ...     driver.create_input_topic("in").pipe_value_list(["1", "{"])
+    ...     driver.dropped_records_by_reason
+    {'the record could not be deserialized': 1}
+    """
 
     _what = "deserialization"
     _decision = Decision.RESUME
 
 
 class LogAndFailProcessingExceptionHandler(_LoggingHandler):
-    """A function that raises stops the task: the default."""
+    """A function that raises stops the task: the default, ``"log_and_fail"``."""
 
 
 class LogAndContinueProcessingExceptionHandler(_LoggingHandler):
-    """A record whose processing raises is given up at that node; its siblings go on."""
+    """A record whose processing raises is given up at that node; its siblings go on: ``"log_and_continue"``."""
 
     _decision = Decision.RESUME
 
 
 class DefaultProductionExceptionHandler(_LoggingHandler):
-    """A record that cannot be written stops the task, unless trying again may help."""
+    """A record that cannot be written stops the task, unless trying again may help: ``"default"``."""
 
     _what = "production"
 
@@ -211,7 +245,7 @@ class DefaultProductionExceptionHandler(_LoggingHandler):
 
 
 class ContinueProductionExceptionHandler(_LoggingHandler):
-    """A record that cannot be written is dropped."""
+    """A record that cannot be written is dropped and counted: ``"continue"``."""
 
     _what = "production"
     _decision = Decision.RESUME

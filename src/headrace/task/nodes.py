@@ -6,22 +6,19 @@ Records flow by plain calls: a parent's context calls the ``process`` function o
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
-from headrace.errors import (
-    ConfigError,
-    ProcessingError,
-    StreamsError,
-    TaskCorruptedError,
-    TaskMigratedError,
-)
+from headrace.errors import ConfigError, StreamsError
 from headrace.metrics import Sensor
-from headrace.records import Record, RecordContext
+from headrace.processors.stateless import Fusible
+from headrace.records import Headers, Record, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, TaskContext
 from headrace.task.failures import processing_error, raised_at
+from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, Take, fuse, fuse_record, run
 from headrace.task.handlers import Decision, ErrorHandlerContext, ask
 from headrace.topology import nodes as specs
 from headrace.topology.task_plan import PlanNode, TaskPlan
@@ -39,7 +36,7 @@ class SourceNode:
         self.context = context
         self.extractor = spec.timestamp_extractor
         self._spec = spec
-        self.process: Process = context.forward
+        self.take: Take = _unready
         self.read_key: Callable[[str, bytes | None], Any] = _unready
         self.read_value: Callable[[str, bytes | None], Any] = _unready
 
@@ -51,9 +48,6 @@ class SourceNode:
             lambda: resolve_value_serde(self._spec.value_serde, config), "value", "source", self.name
         )
         self.read_key, self.read_value = key_serde.deserialize, value_serde.deserialize
-        sensor = self.context.metrics.node_sensor(self.name, "process")
-        if sensor is not None:
-            self.process = _measured_at_source(self.context.forward, sensor)
 
     def close(self) -> None:
         """Nothing to release."""
@@ -86,21 +80,26 @@ class ProcessorNode:
         except Exception as error:
             raise _lifecycle_error("close", self.name, error) from error
 
+    @property
+    def does(self) -> Fusible | None:
+        """What the processor does to a record, where it is one that can be fused with others."""
+        return getattr(self.processor, "fusible", None)
+
     def _guarded(self, run: Process) -> Process:
-        on_error = self._on_error
+        on_error = self.on_error
 
         def process(record: Record[Any, Any]) -> None:
             try:
                 run(record)
-            except (ProcessingError, TaskCorruptedError, TaskMigratedError):
-                # Decided already, at the node where it happened.
+            except DECIDED:
                 raise
             except Exception as error:
                 on_error(record, error)
 
         return process
 
-    def _on_error(self, record: Record[Any, Any], error: Exception) -> None:
+    def on_error(self, record: Record[Any, Any], error: Exception) -> None:
+        """Ask the handler about an error of the processor."""
         if self._handler is None:
             raise error
         handle_processing_error(self._task, self._handler, self.name, record, error, "processing failed")
@@ -115,7 +114,7 @@ class SinkNode:
         self.topic = None if spec.topic is None else plan.topic_name(spec.topic)
         self._spec = spec
         self._task = task
-        self.process: Process = _unready
+        self.take: Take = _unready
 
     def init(self) -> None:
         """Resolve the serdes and choose the shortest way out."""
@@ -123,37 +122,39 @@ class SinkNode:
         key_serde = _resolve(lambda: resolve_key_serde(self._spec.key_serde, config), "key", "sink", self.name)
         value_serde = _resolve(lambda: resolve_value_serde(self._spec.value_serde, config), "value", "sink", self.name)
         sender = self._sender(key_serde.serialize, value_serde.serialize)
-        self.process = self._to_extracted(sender) if self.topic is None else sender(self.topic)
+        self.take = self._to_extracted(sender) if self.topic is None else sender(self.topic)
+
+    def process(self, record: Record[Any, Any]) -> None:
+        """Write a record."""
+        self.take(record.key, record.value, record.timestamp, record.headers)
 
     def close(self) -> None:
         """Nothing to release."""
 
-    def _sender(self, serialize_key: Any, serialize_value: Any) -> Callable[[str], Process]:
+    def _sender(self, serialize_key: Any, serialize_value: Any) -> Callable[[str], Take]:
         """What makes the function that writes to a topic."""
         collector, name, partitioner = self._task.collector, self.name, self._spec.partitioner
 
-        def to_topic(topic: str) -> Process:
-            if partitioner is None:
-                return partial(collector.send, topic, serialize_key, serialize_value, name)
-            return partial(collector.send_partitioned, topic, serialize_key, serialize_value, name, partitioner)
+        def to_topic(topic: str) -> Take:
+            writer = collector.writer(topic, serialize_key, serialize_value, name)
+            return writer.send if partitioner is None else partial(writer.send_partitioned, partitioner)
 
         return to_topic
 
-    def _to_extracted(self, sender: Callable[[str], Process]) -> Process:
+    def _to_extracted(self, sender: Callable[[str], Take]) -> Take:
         task, extract = self._task, self._spec.extractor
-        senders: dict[str, Process] = {}
+        senders: dict[str, Take] = {}
 
-        def process(record: Record[Any, Any]) -> None:
+        def take(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
             held = task.record_context
             assert held is not None
-            context = RecordContext(record.timestamp, held.offset, held.partition, held.topic, record.headers)
-            topic = extract(record.key, record.value, context)
+            topic = extract(key, value, RecordContext(timestamp, held.offset, held.partition, held.topic, headers))
             send = senders.get(topic)
             if send is None:
                 send = senders[topic] = sender(topic)
-            send(record)
+            send(key, value, timestamp, headers)
 
-        return process
+        return take
 
 
 AnyNode: TypeAlias = SourceNode | ProcessorNode | SinkNode
@@ -168,8 +169,85 @@ def make_nodes(
 
 def connect(plan: TaskPlan, nodes: dict[str, AnyNode]) -> None:
     """Tell each node whom to forward to. Comes after all are initialised: only then can they take records."""
+    wiring = _Wiring(plan, nodes)
     for planned in plan.nodes:
-        nodes[planned.name].context.attach([(child, _entry(plan, nodes[child])) for child in planned.children])
+        node = nodes[planned.name]
+        node.context.attach([(child, wiring.process(child)) for child in planned.children])
+        if isinstance(node, SourceNode):
+            node.take = wiring.source(node)
+
+
+class _Wiring:
+    """Decides how a node is called: by its own function, or as part of a fused one."""
+
+    def __init__(self, plan: TaskPlan, nodes: dict[str, AnyNode]) -> None:
+        self._plan = plan
+        self._nodes = nodes
+        self._takes: dict[str, Take] = {}
+        self._parents = Counter(child for planned in plan.nodes for child in planned.children)
+        self._leaf_sensors = {node.name: self._leaf_sensor(node) for node in nodes.values()}
+        # Measuring happens between nodes; what is fused has no between.
+        self._fuses = not any(self._leaf_sensors.values())
+
+    def process(self, name: str) -> Process:
+        """What a parent's context calls with a record."""
+        node = self._nodes[name]
+        if self._does(node) is not None:
+            return fuse_record(self._operator(name, MAX_DEPTH))
+        sensor = self._leaf_sensors[name]
+        run = node.process  # type: ignore[union-attr]
+        return run if sensor is None else _measured_at_leaf(run, sensor, node.context)
+
+    def take(self, name: str) -> Take:
+        """What a fused parent calls with the parts of a record."""
+        take = self._takes.get(name)
+        if take is None:
+            take = self._takes[name] = self._make_take(name)
+        return take
+
+    def source(self, source: SourceNode) -> Take:
+        """What a task calls with the parts of a record that it has read."""
+        take = fuse(Operator(None, None, self._children(source.name, MAX_DEPTH)))
+        sensor = source.context.metrics.node_sensor(source.name, "process")
+        return take if sensor is None else _measured_at_source(take, sensor)
+
+    def _make_take(self, name: str) -> Take:
+        node = self._nodes[name]
+        if self._does(node) is not None:
+            return fuse(self._operator(name, MAX_DEPTH))
+        if self._leaf_sensors[name] is None:
+            if isinstance(node, SinkNode):
+                return node.take
+            if isinstance(node, ProcessorNode):
+                return fuse(Operator(run(node.processor.process), node.on_error))
+        process = self.process(name)
+        return lambda key, value, timestamp, headers: process(Record(key, value, timestamp, headers))
+
+    def _operator(self, name: str, depth: int) -> Operator:
+        node = self._nodes[name]
+        assert isinstance(node, ProcessorNode)
+        return Operator(node.does, node.on_error, self._children(name, depth - 1))
+
+    def _children(self, name: str, depth: int) -> tuple[Operator | Take, ...]:
+        return tuple(self._child(child, depth) for child in self._plan.node(name).children)
+
+    def _child(self, name: str, depth: int) -> Operator | Take:
+        """Part of its parent's function, unless others call it too or the nesting gets too deep."""
+        node = self._nodes[name]
+        if self._parents[name] > 1 or depth == 0:
+            return self.take(name)
+        if self._does(node) is not None:
+            return self._operator(name, depth)
+        if isinstance(node, ProcessorNode) and self._fuses:
+            return Operator(run(node.processor.process), node.on_error)
+        return self.take(name)
+
+    def _does(self, node: AnyNode) -> Fusible | None:
+        return node.does if self._fuses and isinstance(node, ProcessorNode) else None
+
+    def _leaf_sensor(self, node: AnyNode) -> Sensor | None:
+        is_leaf = not self._plan.node(node.name).children
+        return node.context.metrics.e2e_latency_sensor(node.name) if is_leaf else None
 
 
 def handle_processing_error(
@@ -207,13 +285,6 @@ def _make(planned: PlanNode, plan: TaskPlan, task: TaskContext, handler: Any | N
     return SinkNode(spec, context, task, plan)
 
 
-def _entry(plan: TaskPlan, node: AnyNode) -> Process:
-    """What a parent calls: the node's own function, timed at the leaves where measuring is on."""
-    is_leaf = not plan.node(node.name).children
-    sensor = node.context.metrics.e2e_latency_sensor(node.name) if is_leaf else None
-    return node.process if sensor is None else _measured_at_leaf(node.process, sensor, node.context)
-
-
 def _measured_at_leaf(process: Process, sensor: Sensor, context: RuntimeNodeContext) -> Process:
     def measured(record: Record[Any, Any]) -> None:
         process(record)
@@ -222,9 +293,9 @@ def _measured_at_leaf(process: Process, sensor: Sensor, context: RuntimeNodeCont
     return measured
 
 
-def _measured_at_source(forward: Callable[..., None], sensor: Sensor) -> Process:
-    def measured(record: Record[Any, Any]) -> None:
-        forward(record)
+def _measured_at_source(take: Take, sensor: Sensor) -> Take:
+    def measured(key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        take(key, value, timestamp, headers)
         sensor.record()
 
     return measured

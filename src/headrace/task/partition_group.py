@@ -6,7 +6,7 @@ The queue whose head has the smallest timestamp comes first; inside a partition 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from headrace.errors import IllegalStateError, StreamsError
@@ -21,6 +21,11 @@ from headrace.task.priority_queue import PriorityQueue
 from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
 
 TopicPartition: TypeAlias = tuple[str, int]
+
+_EXTRACTOR = (
+    "An extractor is called as extractor(record, partition_time) and returns whole milliseconds since 1970; "
+    "a negative number drops the record."
+)
 
 
 # Records are made by the million: this is what a named tuple's own constructor does, less a call.
@@ -97,13 +102,43 @@ class RecordQueue:
         head = self.head
         assert head is not None
         self.head = None
-        timestamp, _, _, raw, _ = head
-        self.consumed.add(raw[4], raw[5], raw[6])
+        timestamp, _, _, (_, _, _, _, key, value, headers), _ = head
+        self.consumed.add(key, value, headers)
         if timestamp > self.partition_time:
             self.partition_time = timestamp
         if self._fifo:
             self._advance()
         return head
+
+    def drain(self) -> Generator[Head, None, None]:
+        """All heads in turn, as ``poll`` gives them. Close it: what was not taken stays."""
+        fifo, read_key, read_value = self._fifo, self.source.read_key, self.source.read_value
+        consumed, is_stamped = self.consumed, self._extract is None
+        while self.head is not None:
+            head = self.head
+            timestamp, _, _, (topic, _, _, _, key, value, headers), _ = head
+            consumed.records += 1
+            consumed.content_bytes += len(key or b"") + len(value or b"")
+            if headers:
+                consumed.add_headers(headers)
+            if timestamp > self.partition_time:
+                self.partition_time = timestamp
+            self.head = None
+            # As in Kafka, the next record is read before this one is processed.
+            if fifo:
+                raw = fifo[0]
+                topic, _, _, timestamp, key, value, _ = raw
+                try:
+                    next_key, next_value = read_key(topic, key), read_value(topic, value)
+                except Exception:
+                    self._advance()
+                else:
+                    if is_stamped and timestamp >= 0:
+                        fifo.popleft()
+                        self.head = _new(Head, (timestamp, next_key, next_value, raw, False))
+                    else:
+                        self._advance()
+            yield head
 
     def clear(self) -> None:
         """Forget the records and the partition time."""
@@ -140,13 +175,20 @@ class RecordQueue:
         topic, partition, offset, timestamp, _, _, headers = raw
         extract = self._extract or fail_on_invalid_timestamp
         consumed = ConsumedRecord(topic, partition, offset, timestamp, key, value, headers)
+        place = f"node {self.source.name}, record {topic}-{partition}@{offset}"
         try:
-            return extract(consumed, self.partition_time)
-        except StreamsError:
+            extracted = extract(consumed, self.partition_time)
+        except StreamsError as error:
+            error.at = error.at or place
             raise
         except Exception as error:
-            message = f"the timestamp extractor failed for the record {topic}-{partition}@{offset}: {error}"
-            raise StreamsError(message, at=raised_at(error)) from error
+            line = raised_at(error)
+            message = f"the timestamp extractor failed ({type(error).__name__}: {error})"
+            raise StreamsError(message, hint=_EXTRACTOR, at=f"{place}, {line}" if line else place) from error
+        if not isinstance(extracted, int):
+            message = f"the timestamp extractor gave {extracted!r}"
+            raise StreamsError(message, hint=_EXTRACTOR, at=place)
+        return extracted
 
     def _on_unreadable(self, raw: RawRecord, error: Exception) -> None:
         topic, partition, offset, timestamp, key, value, headers = raw
@@ -237,6 +279,20 @@ class PartitionGroup:
         if self._lateness is not None:
             self._lateness.record(max(late_ms, 0))
         return queue, head
+
+    @property
+    def only_queue(self) -> RecordQueue | None:
+        """The queue that holds all waiting records; None where several do."""
+        return self._by_time.peek() if len(self._by_time) == 1 and self._lateness is None else None
+
+    def set_aside(self) -> None:
+        """Take out the only queue that has records, to work through it."""
+        self._by_time.clear()
+
+    def put_back(self, queue: RecordQueue) -> None:
+        """The end of ``set_aside``."""
+        if queue.head is not None:
+            self._by_time.offer(queue)
 
     def is_ready(self, now_ms: int) -> bool:
         """Whether to process now, or wait (``max.task.idle.ms``) for a partition that has nothing buffered."""

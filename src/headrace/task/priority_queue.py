@@ -15,22 +15,22 @@ T = TypeVar("T")
 class PriorityQueue(Generic[T]):
     """The item with the smallest ``rank`` first. The rank of an item must not change while it is inside."""
 
-    __slots__ = ("_items", "_rank")
+    __slots__ = ("_rank", "items")
 
     def __init__(self, rank: Callable[[T], int]) -> None:
-        self._items: list[T] = []
+        self.items: list[T] = []
         self._rank = rank
 
     def __len__(self) -> int:
-        return len(self._items)
+        return len(self.items)
 
     def peek(self) -> T | None:
         """The first item, which stays."""
-        return self._items[0] if self._items else None
+        return self.items[0] if self.items else None
 
     def offer(self, item: T) -> None:
         """Put ``item`` in."""
-        items, rank = self._items, self._rank
+        items, rank = self.items, self._rank
         items.append(item)
         hole = len(items) - 1
         if hole == 0:
@@ -46,20 +46,20 @@ class PriorityQueue(Generic[T]):
 
     def poll(self) -> T | None:
         """Take the first item out; None where there is none."""
-        if not self._items:
+        if not self.items:
             return None
-        first = self._items[0]
-        last = self._items.pop()
-        if self._items:
+        first = self.items[0]
+        last = self.items.pop()
+        if self.items:
             self._sift_down(last)
         return first
 
     def clear(self) -> None:
         """Take everything out."""
-        self._items.clear()
+        self.items.clear()
 
     def _sift_down(self, item: T) -> None:
-        items, rank = self._items, self._rank
+        items, rank = self.items, self._rank
         size, item_rank = len(items), rank(item)
         hole = 0
         while hole < size >> 1:

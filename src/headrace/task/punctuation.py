@@ -6,7 +6,7 @@ next point of its grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from headrace.processors.api import Punctuator
@@ -42,6 +42,11 @@ class PunctuationQueue:
 
     def __init__(self) -> None:
         self._queue: PriorityQueue[Punctuation] = PriorityQueue(lambda punctuation: punctuation.due_ms)
+
+    @property
+    def waiting(self) -> Sequence[Punctuation]:
+        """The schedules; a view that stays up to date."""
+        return self._queue.items
 
     def schedule(self, punctuation: Punctuation) -> Punctuation:
         """Take up a schedule; returns it as the handle to cancel it."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headrace.errors import ProcessingError, StreamsError, TaskCorruptedError, TaskMigratedError
 from headrace.metrics import Sensor, StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
-from headrace.records import NO_HEADERS, NO_TIMESTAMP, Record, RecordContext
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, RecordContext
 from headrace.state.cache import ThreadCache
 from headrace.task import commit_metadata
 from headrace.task.collector import ProducerPort, RecordCollector
@@ -32,9 +32,6 @@ from headrace.timestamps import EXTRACTORS, TimestampExtractor
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.topology.task_plan import TaskPlan
-
-
-_new = tuple.__new__
 
 
 class CommittedOffset(NamedTuple):
@@ -178,20 +175,56 @@ class StreamTask:
             return False
         queue, (timestamp, key, value, raw, is_skipped) = chosen
         if not is_skipped:
-            topic, partition, offset, _, raw_key, raw_value, headers = raw
-            context = self.context
-            context.record_context = _new(
-                RecordContext, (timestamp, offset, partition, topic, headers, raw_key, raw_value)
-            )
+            context, headers = self.context, raw[6]
+            context.timestamp, context.headers, context.origin = timestamp, headers, raw
             context.system_time_ms = now_ms
             context.is_active = True
             try:
-                self._run(queue.source, Record(key, value, timestamp, headers))
+                self._run(queue.source, key, value, timestamp, headers)
             finally:
                 context.is_active = False
         self._consumed[queue.topic_partition] = raw[2]
         self.commit_needed = True
         return True
+
+    def process_all(self, now_ms: int) -> None:
+        """Process every record that waits; stream-time punctuations fire between them, when they are due."""
+        while self.has_records:
+            queue = self._group.only_queue
+            if queue is None or self._process_sensor is not None or self._stream_punctuations.waiting:
+                self.process(now_ms)
+                self.punctuate_stream_time()
+            else:
+                self._process_queue(queue, now_ms)
+
+    def _process_queue(self, queue: RecordQueue, now_ms: int) -> None:
+        """Process the records of the only partition that has any: what ``process`` does, without choosing."""
+        context, group, scheduled = self.context, self._group, self._stream_punctuations.waiting
+        take, heads, raw = queue.source.take, queue.drain(), None
+        context.system_time_ms = now_ms
+        context.is_active = True
+        group.set_aside()
+        try:
+            for timestamp, key, value, raw, is_skipped in heads:
+                if timestamp > group.stream_time:
+                    group.stream_time = timestamp
+                if not is_skipped:
+                    headers = raw[6]
+                    context.timestamp, context.headers, context.origin = timestamp, headers, raw
+                    take(key, value, timestamp, headers)
+                if scheduled:
+                    break
+        except StreamsError:
+            raise
+        except Exception as error:
+            raise processing_error("processing failed", queue.source.name, context.record_context, error) from error
+        finally:
+            heads.close()
+            context.is_active = False
+            group.put_back(queue)
+            if raw is not None:
+                self._consumed[queue.topic_partition] = raw[2]
+                self.commit_needed = True
 
     def punctuate_stream_time(self) -> bool:
         """Call what is due by stream time; True where something was."""
@@ -275,12 +308,12 @@ class StreamTask:
 
     # Inside
 
-    def _run(self, source: SourceNode, record: Record[Any, Any]) -> None:
+    def _run(self, source: SourceNode, *record: Any) -> None:
         try:
             if self._process_sensor is None:
-                source.process(record)
+                source.take(*record)
             else:
-                _timed(self._process_sensor, source.process, record)
+                _timed(self._process_sensor, source.take, *record)
         except StreamsError:
             raise
         except Exception as error:
@@ -337,7 +370,7 @@ class StreamTask:
         return EXTRACTORS[extractor] if isinstance(extractor, str) else extractor
 
 
-def _timed(sensor: Sensor, call: Callable[[Any], None], argument: Any) -> None:
+def _timed(sensor: Sensor, call: Callable[..., None], *arguments: Any) -> None:
     start_ns = time.perf_counter_ns()
-    call(argument)
+    call(*arguments)
     sensor.record(time.perf_counter_ns() - start_ns)

@@ -6,6 +6,7 @@ record stream-time punctuation and a commit; what goes to a topic that the topol
 
 from __future__ import annotations
 
+import difflib
 import logging
 import random
 import re
@@ -20,7 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, EmptyTopicError, TopologyError, UnknownTopicError
+from headrace.errors import (
+    ArgumentError,
+    EmptyTopicError,
+    TopologyError,
+    UnknownStoreError,
+    UnknownTopicError,
+    user_line,
+)
 from headrace.metrics import MetricName, StreamsMetrics
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
@@ -52,7 +60,15 @@ _NO_THROTTLE = {
 class TopologyTestDriver:
     """Runs a topology record by record. A context manager; ``close`` ends it.
 
-    ``produced`` holds every record written so far, in the order of production: outputs, repartition topics, changelogs.
+    Whatever follows from a record has happened when ``pipe_input`` returns, its commit included. ``produced`` holds
+    every record written so far, in the order of production: outputs, repartition topics, changelogs.
+
+    >>> builder = StreamsBuilder()
+    >>> builder.stream("in").map_values(str.upper).to("out")
+    >>> with TopologyTestDriver(builder.build(), {"application.id": "test"}) as driver:
+    ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=0)
+    ...     driver.create_output_topic("out").read_key_value()
+    ('a', 'X')
     """
 
     def __init__(
@@ -96,7 +112,16 @@ class TopologyTestDriver:
         start: int | None = None,
         auto_advance: Duration = 0,
     ) -> TestInputTopic:
-        """A topic to pipe records into; its clock starts at ``start``, or at the driver's wall clock."""
+        """A topic to pipe records into; its clock starts at ``start``, or at the driver's wall clock.
+
+        Without serdes the configured defaults. A topic that the topology does not read is refused when a record is
+        piped.
+
+        >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
+        ...     driver.create_input_topic("in", start=100, auto_advance=10).pipe_value_list(["x", "y"])
+        ...     [record.timestamp for record in driver.create_output_topic("out")]
+        [100, 110]
+        """
         return TestInputTopic(
             self,
             topic,
@@ -109,7 +134,12 @@ class TopologyTestDriver:
     def create_output_topic(
         self, topic: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
     ) -> TestOutputTopic:
-        """A topic to read results from."""
+        """A topic to read results from; an internal one has its full name. It may be one that is never written to.
+
+        >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
+        ...     driver.create_output_topic("out").is_empty
+        True
+        """
         return TestOutputTopic(
             self, topic, resolve_key_serde(key_serde, self.config), resolve_value_serde(value_serde, self.config)
         )
@@ -117,12 +147,21 @@ class TopologyTestDriver:
     def pipe_record(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS
     ) -> None:
-        """Process one record, given as bytes, and everything that follows from it."""
+        """Process one record, given as bytes, and everything that follows from it.
+
+        A topic that the topology does not read is an UnknownTopicError.
+
+        >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
+        ...     driver.pipe_record("in", b"a", b"x", timestamp=7)
+        ...     driver.read_record("out").value
+        b'x'
+        """
         queue = self._queue_of(topic)
         is_global = self._is_global(topic)
         if queue is None and not is_global:
             message = f"the topology does not read the topic {topic!r}"
-            raise UnknownTopicError(message, detail=f"it reads {', '.join(sorted(self._topics())) or 'none'}")
+            detail = f"it reads {', '.join(sorted(self._topics())) or 'none'}"
+            raise UnknownTopicError(message, detail=detail, hint=_nearest(topic, self._topics()), at=user_line())
         with self._failing():
             if queue is not None:
                 self._enqueue(queue, topic, key, value, timestamp, headers)
@@ -135,7 +174,8 @@ class TopologyTestDriver:
         waiting = self._outputs.get(topic)
         if waiting is None:
             message = f"nothing was ever written to the topic {topic!r}"
-            raise EmptyTopicError(message, detail=f"topics written to: {', '.join(self._outputs) or 'none'}")
+            detail = f"topics written to: {', '.join(self._outputs) or 'none'}"
+            raise EmptyTopicError(message, detail=detail, hint=_nearest(topic, self._outputs), at=user_line())
         if not waiting:
             message = f"all records of the topic {topic!r} have been read"
             raise EmptyTopicError(message)
@@ -153,7 +193,13 @@ class TopologyTestDriver:
     # Time
 
     def advance_wall_clock_time(self, advance: Duration) -> None:
-        """Move the wall clock; each punctuation that became due fires once."""
+        """Move the wall clock; each punctuation that became due fires once.
+
+        >>> with TopologyTestDriver(Topology().add_source("source", "in"), wall_clock_ms=0) as driver:
+        ...     driver.advance_wall_clock_time(timedelta(seconds=5))
+        ...     driver.wall_clock_ms
+        5000
+        """
         advance_ms = to_ms(advance, "advance")
         if advance_ms < 0:
             message = f"the wall clock cannot go back ({advance_ms} ms)"
@@ -173,22 +219,44 @@ class TopologyTestDriver:
     # Stores
 
     def store(self, name: str) -> Any:
-        """The store ``name`` as it is, of whatever kind; None where there is none."""
-        if self._task is not None:
-            # Writes from outside carry time 0, as in Kafka.
-            self._task.context.record_context = RecordContext(0, -1, -1, None)
-            found = self._task.registry.find(name)
-            if found is not None:
-                return found
-        return None if self._global_task is None else self._global_task.registry.find(name)
+        """The store ``name`` as it is, of whatever kind; UnknownStoreError where there is none.
+
+        >>> builder = StreamsBuilder()
+        >>> _ = builder.table("in", store=stores.in_memory("rows"))
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=7)
+        ...     driver.store("rows").get("a")
+        ValueAndTimestamp(value='x', timestamp=7, headers=())
+        """
+        found = self._find(name)
+        if found is None:
+            raise self._unknown_store(name)
+        return found
 
     def stores(self) -> dict[str, Any]:
-        """All stores by name."""
+        """All stores by name, those with generated names too.
+
+        >>> builder = StreamsBuilder()
+        >>> _ = builder.stream("in").group_by_key().count(store=stores.IN_MEMORY)
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     len(driver.stores())
+        1
+        """
         names = [*self._plan.stores, *(self._global_plan.global_stores if self._global_plan else ())]
-        return {name: store for name in names if (store := self.store(name)) is not None}
+        return {name: store for name in names if (store := self._find(name)) is not None}
 
     def key_value_store(self, name: str) -> Any:
-        """A key-value store. One with timestamps shows bare values and writes the timestamp -1."""
+        """A key-value store. One with timestamps shows bare values and writes the timestamp -1.
+
+        Here and below, a store of another kind is an ArgumentError.
+
+        >>> builder = StreamsBuilder()
+        >>> _ = builder.table("in", store=stores.in_memory("rows"))
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.create_input_topic("in").pipe_input("a", "x")
+        ...     list(driver.key_value_store("rows").all())
+        [('a', 'x')]
+        """
         return self._of_type(name, {"kv": _as_is, "timestamped_kv": facades.plain})
 
     def timestamped_key_value_store(self, name: str) -> Any:
@@ -200,7 +268,15 @@ class TopologyTestDriver:
         return self._of_type(name, {"versioned": _as_is})
 
     def window_store(self, name: str) -> Any:
-        """A window store. One with timestamps shows bare values."""
+        """A window store. One with timestamps shows bare values.
+
+        >>> builder = StreamsBuilder()
+        >>> _ = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).count(stores.IN_MEMORY("counts"))
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=12)
+        ...     driver.window_store("counts").fetch("a", 10)
+        1
+        """
         return self._of_type(name, {"window": _as_is, "timestamped_window": facades.plain})
 
     def timestamped_window_store(self, name: str) -> Any:
@@ -208,27 +284,49 @@ class TopologyTestDriver:
         return self._of_type(name, {"timestamped_window": _as_is}, {"timestamped_window": facades.without_headers})
 
     def session_store(self, name: str) -> Any:
-        """A session store. One with headers shows bare values."""
+        """A session store. One with headers shows bare values.
+
+        >>> builder = StreamsBuilder()
+        >>> _ = builder.stream("in").group_by_key().windowed_by(SessionWindows(5)).count(stores.IN_MEMORY("counts"))
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=12)
+        ...     driver.session_store("counts").fetch_session("a", 12, 12)
+        1
+        """
         return self._of_type(name, {"session": _as_is}, {"session": facades.plain})
 
     def changelog(self, store: str) -> list[ChangelogEntry]:
         """What the store has logged so far, for ``restore``."""
+        self.store(store)
         topic = self._plan.store_to_changelog.get(store)
         logged = [record for record in self.produced if record.topic == topic]
         return [(record.key, record.value, record.timestamp or 0, record.headers) for record in logged]
 
     def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
-        """Fill a store from changelog records, as a restarted application does; returns how many."""
+        """Fill a store from changelog records, as a restarted application does; returns how many.
+
+        >>> builder = StreamsBuilder()
+        >>> _ = builder.stream("in").group_by_key().count(store=stores.in_memory("counts"))
+        >>> with TopologyTestDriver(builder.build()) as before, TopologyTestDriver(builder.build()) as after:
+        ...     before.create_input_topic("in").pipe_input("a", "x", timestamp=7)
+        ...     after.restore("counts", before.changelog("counts")), after.key_value_store("counts").get("a")
+        (1, 1)
+        """
         task = self._task if store in self._plan.stores else self._global_task
-        if task is None:
-            message = f"there is no store called {store!r}"
-            raise ArgumentError(message)
+        if task is None or self._find(store) is None:
+            raise self._unknown_store(store)
         return task.restore(store, entries)
 
     # Numbers
 
     def metrics(self) -> Mapping[MetricName, float]:
-        """All metrics and their values."""
+        """All metrics and their values.
+
+        >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
+        ...     driver.create_input_topic("in").pipe_input("a", "x")
+        ...     [value for metric, value in driver.metrics().items() if metric.name == "records-produced-total"]
+        [1]
+        """
         return self._metrics()
 
     @property
@@ -238,7 +336,15 @@ class TopologyTestDriver:
 
     @property
     def dropped_records_by_reason(self) -> dict[str, int]:
-        """How many records were dropped, by why."""
+        """How many records were dropped, by why.
+
+        >>> builder = StreamsBuilder()
+        >>> builder.table("in").to_stream().to("out")
+        >>> with TopologyTestDriver(builder.build()) as driver:
+        ...     driver.create_input_topic("in").pipe_input(None, "x")
+        ...     driver.dropped_records_by_reason
+        {'null key': 1}
+        """
         total: dict[str, int] = {}
         for task in (self._task, self._global_task):
             if task is not None:
@@ -448,12 +554,33 @@ class TopologyTestDriver:
         name: str,
         views: Mapping[str, Callable[[Any], Any]],
         header_views: Mapping[str, Callable[[Any], Any]] | None = None,
-    ) -> Any | None:
+    ) -> Any:
         store = self.store(name)
         kind = getattr(store, "store_type", "")
         bare = kind.removesuffix("_with_headers")
         view = (header_views or views if bare != kind else views).get(bare)
-        return None if view is None else view(store)
+        if view is None:
+            message = f"the store {name!r} is of another kind: {kind.replace('_', ' ') or type(store).__name__}"
+            getter = _GETTERS.get(bare, "store")
+            raise ArgumentError(message, hint=f"Ask for it with driver.{getter}({name!r}).", at=user_line())
+        return view(store)
+
+    def _find(self, name: str) -> Any | None:
+        if self._task is not None:
+            # Writes from outside carry time 0, as in Kafka.
+            self._task.context.record_context = RecordContext(0, -1, -1, None)
+            found = self._task.registry.find(name)
+            if found is not None:
+                return found
+        return None if self._global_task is None else self._global_task.registry.find(name)
+
+    def _unknown_store(self, name: str) -> UnknownStoreError:
+        known = list(self.stores())
+        message = f"there is no store called {name!r}"
+        detail = f"the stores are: {', '.join(known) or 'none'}"
+        if self._is_closed:
+            detail = "the driver is closed"
+        return UnknownStoreError(message, detail=detail, hint=_nearest(name, known), at=user_line())
 
     def _clock(self) -> int:
         return self._wall_clock_ms
@@ -469,6 +596,21 @@ class TopologyTestDriver:
     def _remove_directory(self) -> None:
         if self._directory is not None:
             shutil.rmtree(self._directory, ignore_errors=True)
+
+
+_GETTERS = {
+    "kv": "key_value_store",
+    "timestamped_kv": "timestamped_key_value_store",
+    "versioned": "versioned_key_value_store",
+    "window": "window_store",
+    "timestamped_window": "timestamped_window_store",
+    "session": "session_store",
+}
+
+
+def _nearest(name: str, known: Iterable[str]) -> str | None:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"Did you mean {close[0]!r}?" if close else None
 
 
 def _as_is(store: Any) -> Any:

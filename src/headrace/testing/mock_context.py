@@ -14,7 +14,7 @@ from headrace.metrics import RecordingLevel, StreamsMetrics
 from headrace.processors.api import PunctuationType, Punctuator
 from headrace.records import NO_HEADERS, Headers, Record, RecordContext, RecordMetadata
 from headrace.state.cache import ThreadCache
-from headrace.state.contracts import RestoreCallback, StateStore
+from headrace.state.contracts import CurrentRecord, RestoreCallback, StateStore
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -46,6 +46,16 @@ class MockProcessorContext:
     """Stands in for a task while a processor is tested on its own.
 
     Stores must be built with logging and caching disabled; give them ``context.state_store_context`` in ``init``.
+    Clocks stand where the test sets them; punctuations fire when the test calls them.
+
+    >>> class Shout(Processor):
+    ...     def process(self, record):
+    ...         self.context.forward(record.with_value(record.value + "!"))
+    >>> context, shout = MockProcessorContext(), Shout()
+    >>> shout.init(context)
+    >>> shout.process(Record("a", "x", timestamp=0))
+    >>> [forward.record.value for forward in context.forwarded()]
+    ['x!']
     """
 
     def __init__(
@@ -193,7 +203,7 @@ class MockProcessorContext:
         return MockStoreContext(self)
 
 
-class MockStoreContext:
+class MockStoreContext(CurrentRecord):
     """The store's side of the mock context."""
 
     def __init__(self, context: MockProcessorContext) -> None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.errors import ArgumentError
+from headrace.errors import ArgumentError, user_line
 from headrace.records import Headers
+
+_MILLISECONDS = "Timestamps are milliseconds since 1970; leave it out to use the input topic's clock."
 
 
 class TestRecord:
-    """Key, value, headers and time of a record. Without ``timestamp`` the input topic's clock gives one."""
+    """Key, value, headers and time of a record. Without ``timestamp`` the input topic's clock gives one.
+
+    Two are equal when all four are. A negative timestamp is an ArgumentError.
+
+    >>> TestRecord("a", "x", timestamp=7) == TestRecord("a", "x", timestamp=8)
+    False
+    """
 
     __test__ = False  # not a test, whatever pytest thinks of its name
     __slots__ = ("headers", "key", "timestamp", "value")
@@ -24,10 +32,10 @@ class TestRecord:
     ) -> None:
         if timestamp is not None and timestamp < 0:
             message = f"the timestamp of a record cannot be negative ({timestamp})"
-            raise ArgumentError(message)
+            raise ArgumentError(message, hint=_MILLISECONDS, at=user_line())
         self.key = key
         self.value = value
-        self.timestamp = timestamp
+        self.timestamp: Any = timestamp  # a record that was read always has one
         self.headers = Headers.of(headers)
 
     def __eq__(self, other: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, IllegalStateError
+from headrace.errors import ArgumentError, IllegalStateError, SerializationError, user_line
 from headrace.testing.record import TestRecord
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ _MISSING = _Missing()
 class TestInputTopic:
     """Pipes records into a topic. Made by ``TopologyTestDriver.create_input_topic``.
 
-    A record without a timestamp gets the topic's clock, which then moves on by ``auto_advance``.
+    A record without a timestamp gets the topic's clock, which then moves on by ``auto_advance``. An error of the
+    program comes out of the call that piped the record.
     """
 
     __test__ = False
@@ -56,7 +57,13 @@ class TestInputTopic:
         timestamp: int | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
     ) -> None:
-        """Pipe one record: ``(key, value)``, a value alone (its key is None), or a ``TestRecord``."""
+        """Pipe one record: ``(key, value)``, a value alone (its key is None), or a ``TestRecord``.
+
+        >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
+        ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=7, headers=[("trace", b"1")])
+        ...     driver.create_output_topic("out").read_record()
+        TestRecord(key='a', value='x', timestamp=7, headers=(('trace', b'1'),))
+        """
         if isinstance(key_or_value, TestRecord):
             record = key_or_value
         elif isinstance(value, _Missing):
@@ -65,8 +72,8 @@ class TestInputTopic:
             record = TestRecord(key_or_value, value, timestamp, headers)
         self._driver.pipe_record(
             self.topic,
-            self._key_serde.serialize(self.topic, record.key),
-            self._value_serde.serialize(self.topic, record.value),
+            self._written("key", self._key_serde, record.key),
+            self._written("value", self._value_serde, record.value),
             self._tick() if record.timestamp is None else record.timestamp,
             record.headers,
         )
@@ -79,13 +86,26 @@ class TestInputTopic:
     def pipe_key_value_list(
         self, pairs: Iterable[tuple[Any, Any]], start: int | None = None, advance: Duration = 0
     ) -> None:
-        """Pipe ``(key, value)`` pairs; with ``start`` at that time, each ``advance`` after the one before."""
+        """Pipe ``(key, value)`` pairs; with ``start`` at that time, each ``advance`` after the one before.
+
+        >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
+        ...     driver.create_input_topic("in").pipe_key_value_list([("a", "x"), ("b", "y")], start=0, advance=5)
+        ...     driver.create_output_topic("out").read_key_values_to_map()
+        {'a': 'x', 'b': 'y'}
+        """
         for (key, value), timestamp in zip(pairs, _times(start, advance), strict=False):
             self.pipe_input(key, value, timestamp)
 
     def pipe_value_list(self, values: Iterable[Any], start: int | None = None, advance: Duration = 0) -> None:
         """Pipe values without keys; with ``start`` at that time, each ``advance`` after the one before."""
         self.pipe_key_value_list(((None, value) for value in values), start, advance)
+
+    def _written(self, part: str, serde: Serde[Any], given: Any) -> bytes | None:
+        try:
+            return serde.serialize(self.topic, given)
+        except SerializationError as error:
+            error.at = error.at or f"the {part} piped into the topic {self.topic}, {user_line()}"
+            raise
 
     def _tick(self) -> int:
         now_ms = self._now_ms
@@ -99,7 +119,13 @@ class TestInputTopic:
 class TestOutputTopic:
     """Reads what a topology wrote to a topic. Made by ``TopologyTestDriver.create_output_topic``.
 
-    Iterating takes the records that are there.
+    Reading takes a record away. Iterating takes the records that are there; so do the methods that read all.
+
+    >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
+    ...     driver.create_input_topic("in").pipe_value_list(["x", "y"])
+    ...     out = driver.create_output_topic("out")
+    ...     out.read_value(), out.read_values_to_list(), out.is_empty
+    ('x', ['y'], True)
     """
 
     __test__ = False
@@ -146,7 +172,7 @@ class TestOutputTopic:
         return [record.value for record in self]
 
     def read_key_values_to_map(self) -> dict[Any, Any]:
-        """Take all records as a table: the last value of each key."""
+        """Take all records as a table: the last value of each key. A record without a key is an IllegalStateError."""
         table: dict[Any, Any] = {}
         for record in self:
             if record.key is None:

@@ -8,6 +8,11 @@ from headrace.errors import TopologyError
 
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
+_PURPOSE = {
+    "topic": "Brokers keep topics in directories of that name",
+    "store": "It becomes a directory below state.dir and part of a topic's name",
+    "operator or store": "It becomes a directory below state.dir and part of topic names",
+}
 _UNSAFE = re.compile(r"[/\\\x00-\x1f\x7f]")
 
 
@@ -33,7 +38,7 @@ def check_legal(name: object, what: str, *, at: str | None = None) -> None:
     problem = problem_with(name)
     if problem is not None:
         message = f"the {what} name {_shortened(name)} is illegal: {problem}"
-        raise TopologyError(message, at=at)
+        raise TopologyError(message, hint=f"{_PURPOSE[what]}: choose a plain one, such as 'my-name'.", at=at)
 
 
 def check_node_name(name: object, *, at: str | None = None) -> None:

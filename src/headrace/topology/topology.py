@@ -29,6 +29,9 @@ _log = logging.getLogger(__name__)
 class Topology:
     """A graph of sources, processors and sinks. All ``add_`` methods return the topology itself.
 
+    What cannot be built (a name taken twice, a parent that is not there) is a TopologyError with the line of the
+    program.
+
     >>> topology = Topology().add_source("in", ["events"]).add_sink("out", "copy", parents="in")
     >>> print(str(topology.describe()).strip())
     Topologies:
@@ -59,7 +62,13 @@ class Topology:
         timestamp_extractor: Any = None,
         offset_reset: Any = None,
     ) -> Topology:
-        """Read ``topics``, or all that match ``pattern`` in full."""
+        """Read ``topics``, or all that match ``pattern`` in full.
+
+        A topic can be read by one source only. The serdes are the configured defaults where none is given.
+
+        >>> Topology().add_source("in", ["web", "app"]).graph.nodes["in"].topics
+        ('web', 'app')
+        """
         at, graph = self._here, self.graph
         checks.new_name(graph, name, at)
         names = checks.as_names(topics or ())
@@ -79,7 +88,18 @@ class Topology:
         return self
 
     def add_processor(self, name: str, supplier: Callable[[], Any], parents: str | Iterable[str]) -> Topology:
-        """Run a processor below ``parents``; stores that the supplier carries are added and connected."""
+        """Run a processor below ``parents``; stores that the supplier carries are added and connected.
+
+        The supplier, a class or a function without arguments, gives a new processor for each task; one that gives the
+        same object twice is refused.
+
+        >>> class Upper(Processor):
+        ...     def process(self, record):
+        ...         self.context.forward(record.with_value(record.value.upper()))
+        >>> topology = Topology().add_source("source", "in").add_processor("upper", Upper, parents="source")
+        >>> run(topology.add_sink("sink", "out", parents="upper"), ("a", "x"))
+        [('a', 'X')]
+        """
         checks.fresh_processors(name, supplier, self._here)
         supplier = self._wrapped(name, supplier)
         self._add_processor(name, supplier, parents)
@@ -97,7 +117,12 @@ class Topology:
         value_serde: Any = None,
         partitioner: Any = None,
     ) -> Topology:
-        """Write to ``topic``: a name, or a function ``(key, value, context)`` that gives one for each record."""
+        """Write to ``topic``: a name, or a function ``(key, value, context)`` that gives one for each record.
+
+        >>> topology = Topology().add_source("source", "in")
+        >>> run(topology.add_sink("sink", lambda key, value, context: "out", parents="source"), ("a", 1))
+        [('a', 1)]
+        """
         at, graph = self._here, self.graph
         checks.new_name(graph, name, at)
         if isinstance(topic, str):
@@ -111,7 +136,13 @@ class Topology:
         return self
 
     def add_state_store(self, builder: Any, processors: str | Iterable[str] = ()) -> Topology:
-        """Add a store and connect it to ``processors``."""
+        """Add a store and connect it to ``processors``. Another store of the same name is a TopologyError.
+
+        >>> topology = Topology().add_source("in", "events").add_processor("dedup", Processor, parents="in")
+        >>> seen = stores.key_value(stores.in_memory("seen"))
+        >>> print(str(topology.add_state_store(seen, processors="dedup").describe()).splitlines()[4].strip())
+        Processor: dedup (stores: [seen])
+        """
         name = checks.store_name(builder, self._here)
         known = self.graph.stores.get(name)
         if known is not None and known is not builder and not known.is_compatible_with(builder):
@@ -124,7 +155,13 @@ class Topology:
         return self
 
     def connect_processor_and_state_stores(self, processor: str, *stores: str) -> Topology:
-        """Let ``processor`` use ``stores``."""
+        """Let ``processor`` use ``stores``, which are there already. Who shares a store shares a sub-topology.
+
+        >>> topology = Topology().add_source("in", "events").add_processor("dedup", Processor, parents="in")
+        >>> topology = topology.add_state_store(stores.key_value(stores.in_memory("seen")))
+        >>> topology.connect_processor_and_state_stores("dedup", "seen").graph.stores_of
+        {'dedup': {'seen': None}}
+        """
         if not stores:
             self._refuse(f"no store was given to connect to {processor!r}")
         if isinstance(self.graph.nodes.get(processor), SourceNode | SinkNode):
@@ -146,7 +183,18 @@ class Topology:
         timestamp_extractor: Any = None,
         reprocess_on_restore: bool = True,
     ) -> Topology:
-        """Add a store that every instance keeps in full, filled from all of ``topic`` by the supplier's processor."""
+        """Add a store that every instance keeps in full, filled from all of ``topic`` by the supplier's processor.
+
+        With ``reprocess_on_restore`` off, restoring copies the topic into the store without running the processor.
+
+        >>> class Keep(Processor):
+        ...     def process(self, record):
+        ...         self.context.store("prices").put(record.key, record.value)
+        >>> prices = stores.key_value(stores.in_memory("prices"))
+        >>> topology = Topology().add_global_store(prices, "source", "prices", "keep", Keep)
+        >>> [group.is_global for group in topology.subtopologies()]
+        [True]
+        """
         at, graph = self._here, self.graph
         checks.new_name(graph, source_name, at)
         checks.legal_topic(graph, topic, at)
@@ -181,7 +229,15 @@ class Topology:
         value_serde: Any = None,
         timestamp_extractor: Any = None,
     ) -> Topology:
-        """Add a store that only the supplier's processor fills, from ``topic``, which is its changelog too."""
+        """Add a store that only the supplier's processor fills, from ``topic``, which is its changelog too.
+
+        The processor must put each record as it came: a restart restores the topic, not what the processor made of it.
+
+        >>> rows = stores.key_value(stores.in_memory("rows"))
+        >>> topology = Topology().add_read_only_state_store(rows, "source", "rows", "keep", Processor)
+        >>> topology.graph.source_changelogs
+        {'rows': 'rows'}
+        """
         self.add_source(
             source_name,
             topic,
@@ -199,19 +255,40 @@ class Topology:
     # -- what the topology looks like
 
     def describe(self) -> TopologyDescription:
-        """The topology as text (``str()`` of the result), in the very words of Kafka Streams."""
+        """The topology as text (``str()`` of the result), in the very words of Kafka Streams.
+
+        >>> print(Topology().add_source("in", "events").describe())
+        Topologies:
+           Sub-topology: 0
+            Source: in (topics: [events])
+              --> none
+        <BLANKLINE>
+        <BLANKLINE>
+        """
         return describe(self.graph)
 
     def to_mermaid(self) -> str:
-        """The topology as a Mermaid flowchart."""
+        """The topology as a Mermaid flowchart.
+
+        >>> Topology().add_source("in", "events").to_mermaid().splitlines()[0]
+        'flowchart TD'
+        """
         return pictures.to_mermaid(self.graph)
 
     def to_dot(self) -> str:
-        """The topology in the language of Graphviz."""
+        """The topology in the language of Graphviz.
+
+        >>> Topology().add_source("in", "events").to_dot().splitlines()[0]
+        'digraph topology {'
+        """
         return pictures.to_dot(self.graph)
 
     def to_json(self) -> str:
-        """The topology as JSON: sub-topologies, nodes, edges, stores."""
+        """The topology as JSON: sub-topologies, nodes, edges, stores.
+
+        >>> Topology().add_source("in", "events").to_json().split()[1]
+        '"subtopologies":'
+        """
         return pictures.to_json(self.graph)
 
     def _repr_html_(self) -> str:

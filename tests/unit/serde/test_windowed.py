@@ -8,7 +8,7 @@ import pytest
 
 from headrace import serde
 from headrace.config import StreamsConfig
-from headrace.errors import ArgumentError, SerializationError, WrongTypeError
+from headrace.errors import SerializationError, WrongTypeError
 from headrace.partitioning import default_partition
 from headrace.serde import bytes_keys
 from headrace.windows import MAX_TIMESTAMP, SessionWindow, TimeWindow, Windowed
@@ -93,8 +93,3 @@ def test_a_windowed_key_goes_where_its_plain_key_goes() -> None:
         partitioner = codec.inner_key_partitioner()
         for key in ("a", "b", "foobar"):
             assert partitioner("t", Windowed(key, TimeWindow(0, 5)), None, 7) == default_partition(key.encode(), 7)
-
-
-def test_a_window_needs_a_size() -> None:
-    with pytest.raises(ArgumentError, match="larger than zero"):
-        serde.windowed(serde.string(), 0)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headrace.config import StreamsConfig
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.state.cache import ThreadCache
-from headrace.state.contracts import RestoreCallback, StateStore
+from headrace.state.contracts import CurrentRecord, RestoreCallback, StateStore
 
 
 class Logged(NamedTuple):
@@ -27,7 +27,7 @@ class NoMetrics:
         """Nothing is measured."""
 
 
-class FakeContext:
+class FakeContext(CurrentRecord):
     """Keeps what stores log and drop."""
 
     application_id = "app"

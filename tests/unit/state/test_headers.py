@@ -46,7 +46,7 @@ def test_a_value_is_stored_after_headers_and_time_and_logged_bare() -> None:
     assert stored is not None
     assert stored == dump_headers(SOME) + bytes(7) + b"\x05v"
     assert loads(stored) == value
-    assert HEADERS.to_changelog(stored, None) == (b"v", 5, SOME)
+    assert HEADERS.to_changelog(stored, RecordContext(9, 0, 0, "in")) == (b"v", 5, SOME)
     assert HEADERS.from_changelog(b"v", 5, SOME) == stored
 
 

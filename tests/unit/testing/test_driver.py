@@ -160,8 +160,6 @@ def test_views_of_a_timestamped_store(driver: Drivers) -> None:
     timestamped = under_test.timestamped_key_value_store("counts")
     assert timestamped is not None
     assert timestamped.get("a") == ValueAndTimestamp(1, 1)
-    assert under_test.window_store("counts") is None
-    assert under_test.key_value_store("nowhere") is None
     assert list(under_test.stores()) == ["counts"]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp
+from headrace.records import NO_HEADERS, Headers, ValueAndTimestamp
 from headrace.state.bytes_stores import (
     BytesKeyValueStore,
     BytesSessionStore,
@@ -30,10 +30,10 @@ from headrace.state.value_codecs import (
     PLAIN,
     TIMESTAMP_SIZE,
     TIMESTAMPED,
+    Current,
     Dumps,
     Loads,
     Logged,
-    context_timestamp,
 )
 
 if TYPE_CHECKING:
@@ -103,10 +103,6 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _context_headers(record_context: RecordContext | None) -> Headers:
-    return NO_HEADERS if record_context is None else record_context.headers
-
-
 class HeadersCodec:
     """``ValueAndTimestamp`` with headers. A tombstone in the changelog has the current record's time and headers."""
 
@@ -128,10 +124,10 @@ class HeadersCodec:
 
         return dumps, loads
 
-    def to_changelog(self, stored: bytes | None, record_context: RecordContext | None) -> Logged:
+    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
         """The bare value at its own time, with its own headers."""
         if stored is None:
-            return None, context_timestamp(record_context), _context_headers(record_context)
+            return None, current.timestamp, current.headers
         headers, timestamped = split_headers(stored)
         return timestamped[TIMESTAMP_SIZE:], _TIMESTAMP.unpack_from(timestamped)[0], load_headers(headers)
 
@@ -156,12 +152,12 @@ class SessionHeadersCodec:
 
         return dumps, loads
 
-    def to_changelog(self, stored: bytes | None, record_context: RecordContext | None) -> Logged:
+    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
         """The bare aggregate with its own headers, at the time of the current record."""
         if stored is None:
-            return None, context_timestamp(record_context), _context_headers(record_context)
+            return None, current.timestamp, current.headers
         headers, value = split_headers(stored)
-        return value, context_timestamp(record_context), load_headers(headers)
+        return value, current.timestamp, load_headers(headers)
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The record's headers in front of its value."""

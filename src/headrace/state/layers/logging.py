@@ -19,7 +19,7 @@ from headrace.state.bytes_stores import (
 from headrace.state.contracts import StateStore, StoreContext
 from headrace.state.layers.wrapped import S, Wrapped
 from headrace.state.memory.lru import LRUStore
-from headrace.state.value_codecs import PLAIN, ValueCodec, context_timestamp
+from headrace.state.value_codecs import PLAIN, ValueCodec
 
 _MAX_SEQUENCE = 0x7FFFFFFF
 
@@ -37,7 +37,7 @@ class ChangeLogging(Wrapped[S]):
     def log(self, key: bytes, value: bytes | None) -> None:
         """Append one change; None is a tombstone."""
         context = self._context
-        context.log_change(self.name, key, *self.logged_as.to_changelog(value, context.record_context))
+        context.log_change(self.name, key, *self.logged_as.to_changelog(value, context))
 
 
 class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
@@ -92,7 +92,7 @@ class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
 
     def _log_eviction(self, key: bytes) -> None:
         context = self._context
-        context.log_change(self.name, key, None, context_timestamp(context.record_context), NO_HEADERS)
+        context.log_change(self.name, key, None, context.timestamp, NO_HEADERS)
 
 
 class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):

@@ -166,9 +166,9 @@ class MeteredStore(Generic[S]):
         raise NotImplementedError
 
     def _note(self) -> None:
-        record = self._context.record_context
-        if record is not None:
-            self._seen[record.topic, record.partition] = record.offset
+        origin = self._context.origin
+        if origin is not None:
+            self._seen[origin[0], origin[1]] = origin[2]
 
     def _take_times(self, context: StoreContext) -> None:
         for method, name in self.timed:

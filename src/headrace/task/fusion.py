@@ -1,0 +1,190 @@
+"""Fusion: a tree of stateless operators as one generated function.
+
+Node by node, a record costs a guarded call, a forward and a new ``Record`` at each step. The generated function makes
+the same calls of the user's functions in the same order, with key and value in local variables. Each operator keeps an
+``except`` clause of its own, so that the processing exception handler hears of the same node and the same record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
+from typing import Any, NamedTuple, TypeAlias
+
+from headrace.errors import ProcessingError, TaskCorruptedError, TaskMigratedError
+from headrace.processors.flat_map import no_pairs
+from headrace.processors.flat_map_values import no_values
+from headrace.processors.map import not_a_pair
+from headrace.processors.stateless import Fusible
+from headrace.records import Headers, Record
+
+Take: TypeAlias = Callable[[Any, Any, int, Headers], None]
+"""What takes a record in parts: ``(key, value, timestamp, headers)``."""
+
+MAX_DEPTH = 6
+"""Operators that are nested in one function. Python allows twenty nested blocks; a flat map needs two of them."""
+
+DECIDED = (ProcessingError, TaskCorruptedError, TaskMigratedError)
+"""Errors that were dealt with at the node where they happened."""
+
+
+class Operator(NamedTuple):
+    """An operator to be fused: what it does, what hears of its errors, and what follows."""
+
+    does: Fusible | None
+    """None for a source, which does nothing and guards nothing."""
+    on_error: Callable[[Record[Any, Any], Exception], None] | None
+    children: tuple[Operator | Take, ...] = ()
+
+
+def run(process: Callable[[Record[Any, Any]], None]) -> Fusible:
+    """What an operator does that has to be handed a ``Record``: it cannot be taken apart, but called from here."""
+    return Fusible("run", process)
+
+
+def fuse(root: Operator) -> Take:
+    """One function of a record's parts that does what ``root`` and all operators below it do."""
+    return _written(root, "def fused(key, value, timestamp, headers):")  # type: ignore[no-any-return]
+
+
+def fuse_record(root: Operator) -> Callable[[Record[Any, Any]], None]:
+    """The same as a function of a record."""
+    return _written(  # type: ignore[no-any-return]
+        root,
+        "def fused(record):",
+        "key, value, timestamp, headers = record.key, record.value, record.timestamp, record.headers",
+    )
+
+
+def _written(root: Operator, definition: str, *first: str) -> Any:
+    writer = _Writer()
+    writer.line(0, definition)
+    for text in first:
+        writer.line(1, text)
+    writer.operator(root, "key", "value", 1)
+    exec(_compiled("\n".join(writer.lines)), writer.names)
+    return writer.names["fused"]
+
+
+@lru_cache(maxsize=512)
+def _compiled(text: str) -> CodeType:
+    # A file name of this package: what looks for the user's line passes over it.
+    return compile(text, f"{__file__}:fused", "exec")
+
+
+class _Writer:
+    """Writes the text of the function, and keeps what its names stand for."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {
+            "Record": Record,
+            "DECIDED": DECIDED,
+            "not_a_pair": not_a_pair,
+            "no_pairs": no_pairs,
+            "no_values": no_values,
+        }
+        self._variables = 0
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def operator(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        """The code of one operator and of all below it; ``key`` and ``value`` are the variables of its input."""
+        if operator.does is None:
+            self._children(operator, key, value, depth)
+            return
+        self.line(depth, "try:")
+        getattr(self, "_" + operator.does.kind)(operator, key, value, depth + 1)
+        self.line(depth, "except DECIDED:")
+        self.line(depth + 1, "raise")
+        self.line(depth, "except Exception as error:")
+        self.line(
+            depth + 1, f"{self._name(operator.on_error, 'failed')}(Record({key}, {value}, timestamp, headers), error)"
+        )
+
+    def _children(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        if not operator.children:
+            self.line(depth, "pass")
+        for child in operator.children:
+            if isinstance(child, Operator):
+                self.operator(child, key, value, depth)
+            else:
+                self.line(depth, f"{self._name(child, 'child')}({key}, {value}, timestamp, headers)")
+
+    def _filter(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        self.line(depth, f"if {self._call(operator, key, value)}:")
+        self._children(operator, key, value, depth + 1)
+
+    def _filter_not(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        self.line(depth, f"if not {self._call(operator, key, value)}:")
+        self._children(operator, key, value, depth + 1)
+
+    def _map_values(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        new = self._variable()
+        self.line(depth, f"{new} = {self._call(operator, key, value)}")
+        self._children(operator, key, new, depth)
+
+    def _select_key(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        new = self._variable()
+        self.line(depth, f"{new} = {self._call(operator, key, value)}")
+        self._children(operator, new, value, depth)
+
+    def _map(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        pair = self._variable()
+        self.line(depth, f"{pair} = {self._call(operator, key, value)}")
+        self._children(operator, *self._unpacked(pair, "map", depth), depth)
+
+    def _flat_map(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        pairs, pair = self._variable(), self._variable()
+        self.line(depth, f"{pairs} = {self._call(operator, key, value)}")
+        self.line(depth, f"if {pairs} is None: raise no_pairs()")
+        self.line(depth, f"for {pair} in {pairs}:")
+        self._children(operator, *self._unpacked(pair, "flat_map", depth + 1), depth + 1)
+
+    def _flat_map_values(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        values, new = self._variable(), self._variable()
+        self.line(depth, f"{values} = {self._call(operator, key, value)}")
+        self.line(depth, f"if {values} is None: raise no_values()")
+        self.line(depth, f"for {new} in {values}:")
+        self._children(operator, key, new, depth + 1)
+
+    def _peek(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        self.line(depth, self._call(operator, key, value))
+        self._children(operator, key, value, depth)
+
+    def _run(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        assert operator.does is not None
+        function = self._name(operator.does.function, "function")
+        self.line(depth, f"{function}(Record({key}, {value}, timestamp, headers))")
+
+    def _pass(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        self._children(operator, key, value, depth)
+
+    def _new_value(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        new = self._variable()
+        self.line(depth, f"{new} = {value}.new")
+        self._children(operator, key, new, depth)
+
+    def _unpacked(self, pair: str, kind: str, depth: int) -> tuple[str, str]:
+        key, value = self._variable(), self._variable()
+        self.line(depth, "try:")
+        self.line(depth + 1, f"{key}, {value} = {pair}")
+        self.line(depth, "except (TypeError, ValueError):")
+        self.line(depth + 1, f"raise not_a_pair({pair}, {kind!r}) from None")
+        return key, value
+
+    def _call(self, operator: Operator, key: str, value: str) -> str:
+        assert operator.does is not None
+        function = self._name(operator.does.function, "function")
+        return f"{function}({key}, {value})" if operator.does.with_key else f"{function}({value})"
+
+    def _variable(self) -> str:
+        self._variables += 1
+        return f"x{self._variables}"
+
+    def _name(self, thing: Any, kind: str) -> str:
+        name = f"{kind}{len(self.names)}"
+        self.names[name] = thing
+        return name
