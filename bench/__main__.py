@@ -71,7 +71,9 @@ def main() -> None:
     if arguments.json:
         print(json.dumps([{**vars(result), "ratio": result.ratio} for result in results]))
         return
-    table = Table("program", "loop, µs/record", "task, µs/record", "task / loop", title="task path against a plain loop")
+    table = Table(
+        "program", "loop, µs/record", "task, µs/record", "task / loop", title="task path against a plain loop"
+    )
     for result in results:
         table.add_row(result.program, f"{result.loop_us:.2f}", f"{result.task_us:.2f}", f"{result.ratio:.1f}×")
     Console().print(table)

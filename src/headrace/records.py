@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import msgspec
 
 from headrace.errors import StreamsError
 
@@ -85,7 +87,7 @@ class Headers(tuple[tuple[str, bytes | None], ...]):
 NO_HEADERS = Headers()
 
 
-class Record(Generic[K, V]):
+class Record(msgspec.Struct, Generic[K, V]):
     """One record on its way through a topology. Change it by making another: ``record.with_value(v)``.
 
     A negative timestamp is a StreamsError.
@@ -94,27 +96,23 @@ class Record(Generic[K, V]):
     Record(key='alice', value=2, timestamp=10, headers=())
     """
 
-    __slots__ = ("headers", "key", "timestamp", "value")
-
     key: K
     value: V
     timestamp: int
-    headers: Headers
+    headers: Headers = NO_HEADERS
 
-    def __init__(
-        self, key: K, value: V, timestamp: int, headers: Iterable[tuple[str, bytes | None]] | None = None
-    ) -> None:
-        if timestamp < 0:
-            message = f"malformed record: its timestamp is negative ({timestamp})"
-            raise StreamsError(
-                message,
-                detail=f"key {key!r}, value {value!r}",
-                hint="Timestamps are milliseconds since 1970; give the record one that is 0 or more.",
-            )
-        self.key = key
-        self.value = value
-        self.timestamp = timestamp
-        self.headers = headers if type(headers) is Headers else Headers.of(headers)
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, key: K, value: V, timestamp: int, headers: Iterable[tuple[str, bytes | None]] | None = None
+        ) -> None:
+            """Headers may be given as any pairs."""
+
+    def __post_init__(self) -> None:
+        if self.timestamp < 0:
+            raise _negative_timestamp(self)
+        if type(self.headers) is not Headers:
+            self.headers = Headers.of(self.headers)
 
     def with_key(self, key: Any) -> Record[Any, V]:
         """The same record under another key."""
@@ -132,23 +130,14 @@ class Record(Generic[K, V]):
         """The same record with other headers."""
         return Record(self.key, self.value, self.timestamp, headers)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Record):
-            return NotImplemented
-        return (self.key, self.value, self.timestamp, self.headers) == (
-            other.key,
-            other.value,
-            other.timestamp,
-            other.headers,
-        )
 
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}(key={self.key!r}, value={self.value!r}, "
-            f"timestamp={self.timestamp}, headers={tuple(self.headers)!r})"
-        )
+def _negative_timestamp(record: Record[Any, Any]) -> StreamsError:
+    message = f"malformed record: its timestamp is negative ({record.timestamp})"
+    return StreamsError(
+        message,
+        detail=f"key {record.key!r}, value {record.value!r}",
+        hint="Timestamps are milliseconds since 1970; give the record one that is 0 or more.",
+    )
 
 
 class FixedKeyRecord(Record[K, V]):
@@ -157,8 +146,6 @@ class FixedKeyRecord(Record[K, V]):
     >>> FixedKeyRecord("alice", 1, timestamp=10).with_timestamp(20)
     FixedKeyRecord(key='alice', value=1, timestamp=20, headers=())
     """
-
-    __slots__ = ()
 
     def with_key(self, key: Any) -> Record[Any, V]:
         """Refused: the key is fixed."""
@@ -177,10 +164,10 @@ class FixedKeyRecord(Record[K, V]):
 
     def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> FixedKeyRecord[K, V]:
         """The same record with other headers."""
-        return FixedKeyRecord(self.key, self.value, self.timestamp, headers)
+        return FixedKeyRecord(self.key, self.value, self.timestamp, Headers.of(headers))
 
 
-class Change(NamedTuple):
+class Change(msgspec.Struct, frozen=True):
     """What flows between tables: the new value of a key and, where someone asked for it, the old one."""
 
     new: Any
@@ -188,7 +175,7 @@ class Change(NamedTuple):
     is_latest: bool = True
 
 
-class ValueAndTimestamp(NamedTuple):
+class ValueAndTimestamp(msgspec.Struct, frozen=True):
     """A value in a timestamped store. Stores that keep headers fill ``headers``; others leave it empty.
 
     >>> value, timestamp, headers = ValueAndTimestamp("x", 10)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError
 
@@ -18,8 +20,7 @@ K = TypeVar("K")
 MAX_TIMESTAMP = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Window:
+class Window(msgspec.Struct, frozen=True, order=True):
     """A span of time from ``start`` to ``end``, in milliseconds since 1970. A negative start is an ArgumentError.
 
     >>> Window(0, 10) < Window(5, 7)
@@ -38,52 +39,46 @@ class Window:
             raise ArgumentError(message)
 
 
-class TimeWindow(Window):
+class TimeWindow(Window, frozen=True, order=True):
     """A window that holds its start and not its end: ``[start, end)``. An empty one is an ArgumentError.
 
     >>> TimeWindow(0, 10).overlaps(TimeWindow(10, 20))
     False
     """
 
-    __slots__ = ()
-
     def __post_init__(self) -> None:
+        if 0 <= self.start < self.end:
+            return
         Window.__post_init__(self)
-        if self.start == self.end:
-            message = f"window end must be after its start ({self.start})"
-            raise ArgumentError(message)
+        message = f"window end must be after its start ({self.start})"
+        raise ArgumentError(message)
 
     def overlaps(self, other: Window) -> bool:
         """Whether some instant lies in both."""
         return self.start < other.end and other.start < self.end
 
 
-class SessionWindow(Window):
+class SessionWindow(Window, frozen=True, order=True):
     """A window that holds both its ends: ``[start, end]``; it may be a single instant.
 
     >>> SessionWindow(0, 10).overlaps(SessionWindow(10, 10))
     True
     """
 
-    __slots__ = ()
-
     def overlaps(self, other: Window) -> bool:
         """Whether some instant lies in both."""
         return not (other.end < self.start or self.end < other.start)
 
 
-class UnlimitedWindow(Window):
+class UnlimitedWindow(Window, frozen=True, order=True):
     """A window that never ends."""
-
-    __slots__ = ()
 
     def overlaps(self, other: Window) -> bool:
         """Always: both reach to the end of time."""
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class Windowed(Generic[K]):
+class Windowed(msgspec.Struct, Generic[K], frozen=True):
     """A key together with the window it was aggregated in.
 
     >>> row = Windowed("alice", TimeWindow(0, 10))

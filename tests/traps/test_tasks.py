@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace import Processor, PunctuationType, Record, StreamsBuilder, Topology, errors
+from headrace import Processor, PunctuationType, Record, StreamsBuilder, Topology, ValueAndTimestamp, errors
 from headrace.config import StreamsConfig
 from headrace.records import Headers
 from headrace.task.checkpoint import read_checkpoint, write_checkpoint
@@ -179,7 +179,7 @@ def test_trap_50_a_row_put_through_the_drivers_plain_store_has_no_timestamp() ->
 
     with scene(builder) as s:
         s.driver.key_value_store("rows").put("a", "1")
-        assert s.driver.timestamped_key_value_store("rows").get("a") == ("1", -1, ())
+        assert s.driver.timestamped_key_value_store("rows").get("a") == ValueAndTimestamp("1", -1)
 
 
 def test_trap_50_so_a_logged_store_refuses_it() -> None:

@@ -9,14 +9,14 @@ from typing import Any
 from headrace.processors.aggregation import Aggregation, Aggregator, Initializer
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.materialized import ChangeForwarder, TableStore
-from headrace.records import Change, Record, ValueAndTimestamp
+from headrace.records import Change, Headers, Record, ValueAndTimestamp
 from headrace.state.contracts import IS_LATEST, NOT_PUT
 
 
 class TableUpdater(Processor):
     """Keeps one row per key in a timestamped or versioned store, and forwards what changed."""
 
-    _forward: Callable[[Record[Any, Any]], None] | None
+    _forward: Callable[[Any, Any, int, Headers], None] | None
     _put_version: Callable[[Any, Any, int], int] | None
 
     def __init__(self, supplier: Aggregation) -> None:
@@ -29,23 +29,27 @@ class TableUpdater(Processor):
         table = TableStore(context, self._store_name)
         forwarder = ChangeForwarder(context, table.store, send_old_values=self._send_old)
         self._drop = context.drop
-        self._forward = None if forwarder.caching else context.forward
+        self._forward = None if forwarder.caching else context.forward_parts
         self._get = table.get
         self._put = table.store.put
         self._put_version = table.put if table.is_versioned else None
 
-    def _update(self, record: Record[Any, Any], old: Any, new: Any, timestamp: int) -> None:
-        is_latest = True
+    def process(self, record: Record[Any, Any]) -> None:
+        """Fold one record in."""
+        self.take(record.key, record.value, record.timestamp, record.headers)
+
+    def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        """The same for a record in parts."""
+        raise NotImplementedError
+
+    def _update(self, key: Any, old: Any, new: Any, timestamp: int, headers: Headers) -> None:
+        valid_to = IS_LATEST
         if self._put_version is None:
-            self._put(record.key, None if new is None else ValueAndTimestamp(new, timestamp))
+            self._put(key, None if new is None else ValueAndTimestamp(new, timestamp))
         else:
-            put = self._put_version(record.key, new, timestamp)
-            if put == NOT_PUT:
-                return
-            is_latest = put == IS_LATEST
-        if self._forward is not None:
-            change = Change(new, old if self._send_old else None, is_latest)
-            self._forward(Record(record.key, change, timestamp, record.headers))
+            valid_to = self._put_version(key, new, timestamp)
+        if self._forward is not None and valid_to != NOT_PUT:
+            self._forward(key, Change(new, old if self._send_old else None, valid_to == IS_LATEST), timestamp, headers)
 
 
 @dataclass
@@ -71,18 +75,15 @@ class AggregateProcessor(TableUpdater):
         self._initializer = supplier.initializer
         self._aggregator = supplier.aggregator
 
-    def process(self, record: Record[Any, Any]) -> None:
+    def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         """Fold one record in."""
-        key, value = record.key, record.value
         if key is None or value is None:
             self._drop("null key or value")
             return
-        timestamp = record.timestamp
         held = self._get(key)
         # As in Kafka, the first change of a key carries the initial value as its old value.
-        old = None if held is None else held.value
-        if held is None or old is None:
+        if held is None or (old := held.value) is None:
             old = self._initializer()
         elif held.timestamp > timestamp:
             timestamp = held.timestamp
-        self._update(record, old, self._aggregator(key, value, old), timestamp)
+        self._update(key, old, self._aggregator(key, value, old), timestamp, headers)

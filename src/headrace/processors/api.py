@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.durations import Duration
-from headrace.records import Record, RecordContext, RecordMetadata
+from headrace.records import Headers, Record, RecordContext, RecordMetadata
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -101,6 +101,9 @@ class NodeContext(ProcessorContext, Protocol):
     def config(self) -> StreamsConfig: ...
     @property
     def node_name(self) -> str: ...
+
+    def forward_parts(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        """``forward`` to all children without making a ``Record`` first; some children can do without one."""
 
     def drop(self, reason: str) -> None:
         """Count the current record as dropped (``dropped-records``) for ``reason``, with a warning in the log."""

@@ -91,7 +91,7 @@ class InnerForeignKeySender(ForeignKeySender):
 
     def subscribe(self, record: Record[Any, Change]) -> None:
         """Move the subscription along with the foreign key; a row that loses it loses its result."""
-        new, old, _ = record.value
+        new, old = record.value.new, record.value.old
         left = self._extract(record.key, old)
         joined = self._extract(record.key, new)
         hashed = self._hash(new) if left is not None or joined is not None else None
@@ -113,7 +113,7 @@ class LeftForeignKeySender(ForeignKeySender):
 
     def subscribe(self, record: Record[Any, Change]) -> None:
         """Give up the old subscription where the foreign key changed, then ask for the new one."""
-        new, old, _ = record.value
+        new, old = record.value.new, record.value.old
         if new is None and old is None:
             return
         left = self._extract(record.key, old)

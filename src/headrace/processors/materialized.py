@@ -68,13 +68,14 @@ class ChangeForwarder:
         if self._caching:
             return
         if not self._send_old and record.value.old is not None:
-            record = record.with_value(record.value._replace(old=None))
+            record = record.with_value(Change(record.value.new, None, record.value.is_latest))
         self._forward(record)
 
 
 def _flush_listener(forward: Callable[[Record[Any, Any]], None]) -> Callable[[Record[Any, Any]], None]:
     def on_flush(record: Record[Any, Any]) -> None:
-        new, old, is_latest = record.value
+        change = record.value
+        new, old, is_latest = change.new, change.old, change.is_latest
         forward(
             Record(
                 record.key,

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.processors.aggregate import TableUpdater
 from headrace.processors.aggregation import Aggregation, Reducer
-from headrace.records import Record
+from headrace.records import Headers
 
 
 @dataclass
@@ -31,15 +31,14 @@ class ReduceProcessor(TableUpdater):
         super().__init__(supplier)
         self._reducer = supplier.reducer
 
-    def process(self, record: Record[Any, Any]) -> None:
+    def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         """Reduce one record in."""
-        key, value = record.key, record.value
         if key is None or value is None:
             self._drop("null key or value")
             return
         held = self._get(key)
         if held is None or held.value is None:
-            self._update(record, None, value, record.timestamp)
+            self._update(key, None, value, timestamp, headers)
             return
-        old, timestamp = held.value, held.timestamp
-        self._update(record, old, self._reducer(old, value), max(timestamp, record.timestamp))
+        old = held.value
+        self._update(key, old, self._reducer(old, value), max(timestamp, held.timestamp), headers)

@@ -164,10 +164,10 @@ class SlidingWindowAggregateProcessor(WindowUpdater):
         if self._forward_update is not None:
             window = TimeWindow(start, start + self._difference_ms)
             change = Change(new, old if self._send_old else None)
-            self._forward_update(Record(Windowed(record.key, window), change, timestamp, record.headers))
+            self._forward_update(Windowed(record.key, window), change, timestamp, record.headers)
 
     def _emit_closed(self, record: Record[Any, Any], close_ms: int, final: EmitFinal) -> None:
         start_to = close_ms - self._difference_ms - 1
         if final.is_due(close_ms) and start_to >= 0:
             start_from = max(0, final.last_close_ms - self._difference_ms) if final.emitted_before else 0
-            final.emitted(close_ms, self._emit(record, start_from, start_to))
+            final.emitted(close_ms, self._emit(record.headers, start_from, start_to))

@@ -66,7 +66,7 @@ class TableAggregateProcessor(Processor):
         if key is None:
             message = f"a group of the aggregate {self._store_name!r} has no key"
             raise StreamsError(message)
-        new, old, _ = record.value
+        new, old = record.value.new, record.value.old
         held = self._get(key)
         before = aggregate = None if held is None else held.value
         timestamp = record.timestamp

@@ -54,7 +54,8 @@ class PassingTableFilter(Processor):
     def process(self, record: Record[Any, Change]) -> None:
         """Filter one change."""
         key = record.key
-        new, old, is_latest = record.value
+        change = record.value
+        new, old, is_latest = change.new, change.old, change.is_latest
         if new is not None and bool(self._predicate(key, new)) is self._negate:
             new = None
         if not self._send_old_values or (old is not None and bool(self._predicate(key, old)) is self._negate):

@@ -41,7 +41,8 @@ class TableGroupByProcessor(Processor):
         """Send the change to the group, or the two halves to the two groups: first the leaving one."""
         if record.key is None:
             raise StreamsError("a table that is grouped must not have rows without a key")
-        new, old, is_latest = record.value
+        change = record.value
+        new, old, is_latest = change.new, change.old, change.is_latest
         if self._only_latest and not is_latest:
             return
         joining = self._pair(record.key, new)

@@ -43,7 +43,8 @@ class PassingTableMapValues(Processor):
 
     def process(self, record: Record[Any, Change]) -> None:
         """Map one change."""
-        new, old, is_latest = record.value
+        change = record.value
+        new, old, is_latest = change.new, change.old, change.is_latest
         if new is not None:
             new = self._mapper(record.key, new) if self._with_key else self._mapper(new)
         if not self._send_old_values:

@@ -65,7 +65,7 @@ class TableReduceProcessor(Processor):
         if key is None:
             message = f"a group of the reduction {self._store_name!r} has no key"
             raise StreamsError(message)
-        new, old, _ = record.value
+        new, old = record.value.new, record.value.old
         held = self._get(key)
         before = reduced = None if held is None else held.value
         touches_held = False

@@ -97,7 +97,8 @@ class TableJoinProcessor(Processor):
 
     def process(self, record: Record[Any, Change]) -> None:
         """Join one change."""
-        new, old, is_latest = record.value
+        change = record.value
+        new, old, is_latest = change.new, change.old, change.is_latest
         if record.key is None:
             self._drop("null key")
             return
@@ -226,7 +227,7 @@ class PassingTableJoinMerge(Processor):
     def process(self, record: Record[Any, Change]) -> None:
         """Pass one change on; without its old value if nobody asked for it."""
         if not self._send_old_values and record.value.old is not None:
-            record = record.with_value(record.value._replace(old=None))
+            record = record.with_value(Change(record.value.new, None, record.value.is_latest))
         self._forward(record)
 
 
@@ -246,7 +247,7 @@ class StoringTableJoinMerge(Processor):
 
     def process(self, record: Record[Any, Change]) -> None:
         """Keep one result."""
-        new, old, _ = record.value
+        new, old = record.value.new, record.value.old
         valid_to = self._put(record.key, new, record.timestamp)
         if valid_to != NOT_PUT and not self._cached:
             self._forward(record.with_value(Change(new, old, valid_to == IS_LATEST)))

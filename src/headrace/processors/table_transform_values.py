@@ -79,7 +79,8 @@ class PassingTableTransformValues(Processor):
 
     def process(self, record: Record[Any, Change]) -> None:
         """Transform one change."""
-        new, old, is_latest = record.value
+        change = record.value
+        new, old, is_latest = change.new, change.old, change.is_latest
         new = self._transform(record.key, new)
         old = self._transform(record.key, old) if self._send_old_values else None
         self._forward(record.with_value(Change(new, old, is_latest)))

@@ -10,7 +10,7 @@ from headrace.processors.aggregation import Aggregator, Initializer, WindowedAgg
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.emit_final import EmitFinal
 from headrace.processors.materialized import ChangeForwarder
-from headrace.records import NO_TIMESTAMP, Change, Record, ValueAndTimestamp
+from headrace.records import NO_TIMESTAMP, Change, Headers, Record, ValueAndTimestamp
 from headrace.windows import EmitStrategy, TimeWindows, UnlimitedWindows, Windowed
 
 
@@ -31,7 +31,7 @@ class WindowAggregate(WindowedAggregation):
 class WindowUpdater(Processor):
     """What aggregations over time and sliding windows share: the store, stream time, updates and final results."""
 
-    _forward_update: Callable[[Record[Any, Any]], None] | None
+    _forward_update: Callable[[Any, Any, int, Headers], None] | None
     _final: EmitFinal | None
 
     def __init__(self, supplier: Any) -> None:
@@ -50,21 +50,22 @@ class WindowUpdater(Processor):
         self._fetch = self._store.fetch
         self._put = self._store.put
         self._drop = context.drop
-        self._forward = context.forward
+        self._forward = context.forward_parts
         if self._is_final:
             self._final = EmitFinal(context, self._store_name)
             self._forward_update = None
         else:
             self._final = None
             forwarder = ChangeForwarder(context, self._store, send_old_values=self._send_old)
-            self._forward_update = None if forwarder.caching else context.forward
+            self._forward_update = None if forwarder.caching else context.forward_parts
 
-    def _emit(self, record: Record[Any, Any], start_from: int, start_to: int) -> int:
+    def _emit(self, headers: Headers, start_from: int, start_to: int) -> int:
         """Send on the windows that start in this span, with the headers of the record that closed them; how many."""
         count = 0
         with self._store.fetch_all(start_from, start_to) as closed:
             for key, held in closed:
-                self._forward(Record(key, Change(held.value, None), held.timestamp, record.headers))
+                # As a record, which refuses a negative time: a store that keeps no timestamps reads as -1.
+                self.context.forward(Record(key, Change(held.value, None), held.timestamp, headers))
                 count += 1
         return count
 
@@ -85,36 +86,38 @@ class WindowAggregateProcessor(WindowUpdater):
 
     def process(self, record: Record[Any, Any]) -> None:
         """Fold one record into its windows."""
-        if record.key is None:
+        self.take(record.key, record.value, record.timestamp, record.headers)
+
+    def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        """The same for a record in parts."""
+        if key is None:
             self._drop("null key")
             return
-        timestamp = record.timestamp
         if timestamp > self._stream_time:
             self._stream_time = timestamp
         close_ms = self._stream_time - self._grace_ms
         for start in self._starts_for(timestamp):
             if start + self._size_ms > close_ms:
-                self._update(record, start)
+                self._update(key, value, timestamp, headers, start)
             else:
                 self._drop("expired window")
         if self._final is not None:
-            self._emit_closed(record, close_ms, self._final)
+            self._emit_closed(headers, close_ms, self._final)
 
-    def _update(self, record: Record[Any, Any], start: int) -> None:
-        key, timestamp = record.key, record.timestamp
+    def _update(self, key: Any, value: Any, timestamp: int, headers: Headers, start: int) -> None:
         held = self._fetch(key, start)
         old = None if held is None else held.value
         if old is None:
             old = self._initializer()
         elif held.timestamp > timestamp:
             timestamp = held.timestamp
-        new = self._aggregator(key, record.value, old)
+        new = self._aggregator(key, value, old)
         self._put(key, None if new is None else ValueAndTimestamp(new, timestamp), start)
         if self._forward_update is not None:
             change = Change(new, old if self._send_old else None)
-            self._forward_update(Record(Windowed(key, self._window_at(start)), change, timestamp, record.headers))
+            self._forward_update(Windowed(key, self._window_at(start)), change, timestamp, headers)
 
-    def _emit_closed(self, record: Record[Any, Any], close_ms: int, final: EmitFinal) -> None:
+    def _emit_closed(self, headers: Headers, close_ms: int, final: EmitFinal) -> None:
         start_to = close_ms - self._size_ms
         if not final.is_due(close_ms) or start_to < 0:
             return
@@ -124,4 +127,4 @@ class WindowAggregateProcessor(WindowUpdater):
             if self._starts_for(start_to) == self._starts_for(emitted_to):
                 return
             start_from = emitted_to + 1
-        final.emitted(close_ms, self._emit(record, start_from, start_to))
+        final.emitted(close_ms, self._emit(headers, start_from, start_to))

@@ -15,6 +15,7 @@ from headrace.serde.contract import shorten, wrong_length, wrong_type
 _CANONICAL_NAN = b"\x7f\xf8\x00\x00\x00\x00\x00\x00"
 _JAVA_UUID = re.compile(r"([0-9a-fA-F]{1,16})-" * 4 + r"([0-9a-fA-F]{1,16})", re.ASCII)
 _UUID_TEXT_SIZE = 36
+_INTEGERS = {size: struct.Struct(code) for size, code in ((2, ">h"), (4, ">i"), (8, ">q"))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class IntegerSerde:
             return None
         if type(value) is int:
             try:
-                return value.to_bytes(self.fixed_size, "big", signed=True)
-            except OverflowError:
+                return _INTEGERS[self.fixed_size].pack(value)
+            except struct.error:
                 raise self._out_of_range(value) from None
         return self._serialize_index(topic, value)
 
@@ -66,7 +67,8 @@ class IntegerSerde:
             return None
         if len(data) != self.fixed_size:
             raise wrong_length(self.name, self.fixed_size, data)
-        return int.from_bytes(data, "big", signed=True)
+        number: int = _INTEGERS[self.fixed_size].unpack(data)[0]
+        return number
 
     def _serialize_index(self, topic: str, value: Any) -> bytes | None:
         # NumPy's integers and others that count as one; bool counts as int in Python, not in Kafka.

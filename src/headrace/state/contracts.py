@@ -28,6 +28,9 @@ FlushListener = Callable[[Record[Any, Any]], None]
 RestoreCallback = Callable[[bytes, bytes | None, int, Headers], None]
 """``(key, value, timestamp, headers)`` of one changelog record, applied to the bytes store."""
 
+ChangeLogger = Callable[[bytes, "bytes | None", "int | None", Headers], None]
+"""Appends ``(key, value, timestamp, headers)`` to a changelog; without a timestamp the producer gives one."""
+
 NOT_PUT = -(2**63)
 """What a versioned put returns when history retention refused it."""
 IS_LATEST = -1
@@ -86,10 +89,8 @@ class StoreContext(Protocol):
     def register(self, store: StateStore, restore: RestoreCallback | None) -> None:
         """Make the store known to the task: it will be flushed, restored and closed with it."""
 
-    def log_change(
-        self, store_name: str, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers = NO_HEADERS
-    ) -> None:
-        """Append to the store's changelog; without a timestamp the producer gives one."""
+    def change_logger(self, store_name: str) -> ChangeLogger:
+        """What appends to the store's changelog."""
 
     def changelog_topic(self, store_name: str) -> str: ...
 

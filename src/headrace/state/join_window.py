@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.records import Headers
 from headrace.state.builders import HeadersWindowStoreBuilder, TimestampedWindowStoreBuilder, WindowStoreBuilder
-from headrace.state.value_codecs import PLAIN, TIMESTAMPED, Current, Dumps, Loads, Logged, ValueCodec
+from headrace.state.contracts import ChangeLogger
+from headrace.state.value_codecs import PLAIN, TIMESTAMPED, ChangeWriter, Current, Dumps, Loads, ValueCodec
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -24,10 +25,13 @@ class HeadersInChangelog:
         """As the inner codec does."""
         return self.inner.bind(serde, topic)
 
-    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
-        """What the inner codec says, with headers."""
-        value, timestamp, _ = self.inner.to_changelog(stored, current)
-        return value, timestamp, current.headers
+    def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
+        """What the inner codec writes, with headers."""
+
+        def append_with_headers(key: bytes, value: bytes | None, timestamp: int | None, headers: Headers) -> None:
+            append(key, value, timestamp, current.headers)
+
+        return self.inner.change_writer(append_with_headers, current)
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """As the inner codec does."""

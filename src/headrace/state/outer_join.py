@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import OperatorTypeError
-from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers
+from headrace.records import NO_HEADERS, Headers
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.lists import ListSerde
 from headrace.serde.primitives import BytesSerde
@@ -69,6 +69,8 @@ class OuterJoinStore:
         """Resolve the serdes and open the store."""
         key_serde, left_serde, right_serde = self._serdes_given
         self._context = context
+        if self._logging:
+            self._append = context.change_logger(self.name)
         self._topic = context.changelog_topic(self.name)
         self._key_serde = resolve_key_serde(key_serde, context.config)
         self._left_serde = resolve_value_serde(left_serde, context.config)
@@ -125,8 +127,7 @@ class OuterJoinStore:
             entry = _VALUES.serialize(self._topic, [*waiting, value])
         self._entries.put(key, entry)
         if self._logging:
-            context = self._context.record_context
-            self._context.log_change(self.name, key, entry, NO_TIMESTAMP if context is None else context.timestamp)
+            self._append(key, entry, self._context.timestamp, NO_HEADERS)
 
     def _all(self) -> Iterator[tuple[WaitingKey, Any]]:
         for raw_key, entry in self._entries.scan():

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.errors import ArgumentError, HeadraceError, UnsupportedError
-from headrace.records import NO_HEADERS, ValueAndTimestamp
+from headrace.records import ValueAndTimestamp
 from headrace.state.contracts import StoreIterator
 from headrace.state.layers.headers import HEADERS, SESSION_HEADERS
 from headrace.state.position import Position, PositionBound
@@ -244,7 +244,9 @@ def _key_plain(store: Any, query: KeyQuery) -> Any:
 
 
 def _without_headers(found: Any) -> Any:
-    return found._replace(headers=NO_HEADERS) if isinstance(found, ValueAndTimestamp) and found.headers else found
+    if isinstance(found, ValueAndTimestamp) and found.headers:
+        return ValueAndTimestamp(found.value, found.timestamp)
+    return found
 
 
 def _all_without_headers(store: Any, entries: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:

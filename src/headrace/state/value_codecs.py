@@ -12,18 +12,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, ValueAndTimestamp
+from headrace.serde.primitives import IntegerSerde
+from headrace.state.contracts import ChangeLogger
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
 
 _TIMESTAMP = struct.Struct(">q")
+_TIMESTAMP_AND_LONG = struct.Struct(">qq")
+_MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
 TIMESTAMP_SIZE = 8
 NO_TIMESTAMP_BYTES = _TIMESTAMP.pack(NO_TIMESTAMP)
 
 Dumps: TypeAlias = Callable[[Any], "bytes | None"]
 Loads: TypeAlias = Callable[[bytes], Any]
-Logged: TypeAlias = tuple["bytes | None", int, Headers]
-"""``(value, timestamp, headers)`` of a changelog record."""
+ChangeWriter: TypeAlias = Callable[[bytes, "bytes | None"], None]
+"""Writes a key and its stored value to a changelog."""
 
 
 class Current(Protocol):
@@ -44,8 +48,8 @@ class ValueCodec(Protocol):
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The ways from a typed value (never None) to the stored one, and back."""
 
-    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
-        """What a changelog record says of a stored value; ``current`` is the record being processed."""
+    def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
+        """What appends a key and its stored value to the changelog; ``current`` is the record being processed."""
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The stored value that a changelog record stands for."""
@@ -58,9 +62,9 @@ class PlainCodec:
         """The serde's own methods."""
         return partial(serde.serialize, topic), partial(serde.deserialize, topic)
 
-    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
+    def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
         """The value as it is."""
-        return stored, current.timestamp, NO_HEADERS
+        return lambda key, stored: append(key, stored, current.timestamp, NO_HEADERS)
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The value as it is."""
@@ -73,6 +77,8 @@ class TimestampedCodec:
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The serde's methods, with the timestamp put in front and taken off."""
         serialize, deserialize = partial(serde.serialize, topic), partial(serde.deserialize, topic)
+        if isinstance(serde, IntegerSerde) and serde.fixed_size == TIMESTAMP_SIZE:
+            return _timestamped_long(serialize, deserialize)
         pack, unpack = _TIMESTAMP.pack, _TIMESTAMP.unpack_from
 
         def dumps(value: ValueAndTimestamp) -> bytes | None:
@@ -86,15 +92,41 @@ class TimestampedCodec:
 
         return dumps, loads
 
-    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
+    def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
         """The bare value at its own time; a tombstone at the time of the current record."""
-        if stored is None:
-            return None, current.timestamp, NO_HEADERS
-        return stored[TIMESTAMP_SIZE:], _TIMESTAMP.unpack_from(stored)[0], NO_HEADERS
+        unpack = _TIMESTAMP.unpack_from
+
+        def write(key: bytes, stored: bytes | None) -> None:
+            if stored is None:
+                append(key, None, current.timestamp, NO_HEADERS)
+            else:
+                append(key, stored[TIMESTAMP_SIZE:], unpack(stored)[0], NO_HEADERS)
+
+        return write
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The record's time in front of its value."""
         return None if value is None else _TIMESTAMP.pack(timestamp) + value
+
+
+def _timestamped_long(serialize: Dumps, deserialize: Loads) -> tuple[Dumps, Loads]:
+    """The same for counts, packed and unpacked in one go. What is out of the ordinary goes to the serde."""
+    pack, unpack = _TIMESTAMP_AND_LONG.pack, _TIMESTAMP_AND_LONG.unpack
+
+    def dumps(value: ValueAndTimestamp) -> bytes | None:
+        number, timestamp = value.value, value.timestamp
+        if type(number) is int and _MIN_LONG <= number <= _MAX_LONG:
+            return pack(timestamp, number)
+        raw = None if number is None else serialize(number)
+        return None if raw is None else _TIMESTAMP.pack(timestamp) + raw
+
+    def loads(data: bytes) -> ValueAndTimestamp | None:
+        if len(data) != _TIMESTAMP_AND_LONG.size:
+            return deserialize(data[TIMESTAMP_SIZE:])  # type: ignore[no-any-return]
+        timestamp, number = unpack(data)
+        return ValueAndTimestamp(number, timestamp)
+
+    return dumps, loads
 
 
 PLAIN = PlainCodec()

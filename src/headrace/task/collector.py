@@ -106,7 +106,7 @@ class RecordCollector:
         return partitions
 
     def send_change(
-        self, topic: str, partition: int, timestamp: int | None, key: bytes, value: bytes | None, headers: Headers
+        self, topic: str, partition: int, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers
     ) -> None:
         """Append to a changelog. Buffers have no time of their own and leave it to the producer: None."""
         if self.failure is not None:

@@ -10,6 +10,7 @@ import difflib
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -24,7 +25,7 @@ from headrace.records import (
     RecordContext,
     RecordMetadata,
 )
-from headrace.state.contracts import RestoreCallback, StateStore
+from headrace.state.contracts import ChangeLogger, RestoreCallback, StateStore
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -39,7 +40,9 @@ log = logging.getLogger(__name__)
 Origin: TypeAlias = "tuple[str | None, int, int, int, bytes | None, bytes | None, Headers]"
 """``(topic, partition, offset, timestamp, key, value, headers)`` as the record was read."""
 
-Process = Callable[[Record[Any, Any]], None]
+Process: TypeAlias = Callable[[Record[Any, Any]], None]
+Take: TypeAlias = Callable[[Any, Any, int, Headers], None]
+"""What takes a record in parts: ``(key, value, timestamp, headers)``."""
 
 
 class Host(Protocol):
@@ -151,11 +154,9 @@ class TaskContext:
         """Make the store known to the task: it will be flushed, restored and closed with it."""
         self.registry.register(store, restore)
 
-    def log_change(
-        self, store_name: str, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers = NO_HEADERS
-    ) -> None:
-        """Append to the store's changelog."""
-        self.collector.send_change(self._changelogs[store_name], self.partition, timestamp, key, value, headers)
+    def change_logger(self, store_name: str) -> ChangeLogger:
+        """What appends to the store's changelog."""
+        return partial(self.collector.send_change, self._changelogs[store_name], self.partition)
 
     def changelog_topic(self, store_name: str) -> str:
         """The store's changelog; for a store without one the name it would have."""
@@ -184,19 +185,21 @@ class TaskContext:
 class RuntimeNodeContext:
     """The context of one node."""
 
-    __slots__ = ("_by_name", "_children", "_stores", "_task", "node_name")
+    __slots__ = ("_by_name", "_children", "_stores", "_takes", "_task", "node_name")
 
     def __init__(self, task: TaskContext, node_name: str, stores: tuple[str, ...]) -> None:
         self._task = task
         self._stores = frozenset(stores)
         self._children: tuple[Process, ...] = (self._too_early,)
+        self._takes: tuple[Take, ...] = (self._too_early,)
         self._by_name: dict[str, Process] = {}
         self.node_name = node_name
 
-    def attach(self, children: list[tuple[str, Process]]) -> None:
-        """Learn whom to forward to, in order."""
-        self._children = tuple(process for _, process in children)
-        self._by_name = dict(children)
+    def attach(self, children: list[tuple[str, Process, Take]]) -> None:
+        """Learn whom to forward to, in order: each by name, by what takes a record, and by what takes its parts."""
+        self._children = tuple(process for _, process, _ in children)
+        self._takes = tuple(take for _, _, take in children)
+        self._by_name = {name: process for name, process, _ in children}
 
     def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
         """Hand ``record`` to all children, in the order they were attached, or to the one called ``child``."""
@@ -215,6 +218,23 @@ class RuntimeNodeContext:
                 process(record)
         finally:
             task.timestamp, task.headers = timestamp, headers
+
+    def forward_parts(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        """``forward`` to all children without making a ``Record`` first; some children can do without one."""
+        task = self._task
+        if not task.is_active:
+            raise self._out_of_scope("forward")
+        held_timestamp, held_headers = task.timestamp, task.headers
+        if task.origin is None or (timestamp == held_timestamp and headers is held_headers):
+            for take in self._takes:
+                take(key, value, timestamp, headers)
+            return
+        task.timestamp, task.headers = timestamp, headers
+        try:
+            for take in self._takes:
+                take(key, value, timestamp, headers)
+        finally:
+            task.timestamp, task.headers = held_timestamp, held_headers
 
     def store(self, name: str) -> Any:
         """The state store ``name``, which must be connected to this processor (or be a global store)."""
@@ -345,7 +365,7 @@ class RuntimeNodeContext:
             children = ", ".join(self._by_name) or "none"
             raise StreamsError(message, detail=f"its children are: {children}") from None
 
-    def _too_early(self, record: Record[Any, Any]) -> None:
+    def _too_early(self, *_: Any) -> None:
         message = f"{self.node_name} forwarded a record before all nodes were initialised"
         raise IllegalStateError(message, hint="Do not forward in init(); schedule a punctuation there instead.")
 

@@ -10,17 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from headrace.errors import ProcessingError, TaskCorruptedError, TaskMigratedError
 from headrace.processors.flat_map import no_pairs
 from headrace.processors.flat_map_values import no_values
 from headrace.processors.map import not_a_pair
 from headrace.processors.stateless import Fusible
-from headrace.records import Headers, Record
-
-Take: TypeAlias = Callable[[Any, Any, int, Headers], None]
-"""What takes a record in parts: ``(key, value, timestamp, headers)``."""
+from headrace.records import Record
+from headrace.task.context import Take
 
 MAX_DEPTH = 6
 """Operators that are nested in one function. Python allows twenty nested blocks; a flat map needs two of them."""
@@ -38,9 +36,10 @@ class Operator(NamedTuple):
     children: tuple[Operator | Take, ...] = ()
 
 
-def run(process: Callable[[Record[Any, Any]], None]) -> Fusible:
-    """What an operator does that has to be handed a ``Record``: it cannot be taken apart, but called from here."""
-    return Fusible("run", process)
+def call(processor: Any) -> Fusible:
+    """What an operator does that cannot be taken apart: it is called from here, with the parts if it can take them."""
+    take = getattr(processor, "take", None)
+    return Fusible("process", processor.process) if take is None else Fusible("take", take)
 
 
 def fuse(root: Operator) -> Take:
@@ -154,7 +153,11 @@ class _Writer:
         self.line(depth, self._call(operator, key, value))
         self._children(operator, key, value, depth)
 
-    def _run(self, operator: Operator, key: str, value: str, depth: int) -> None:
+    def _take(self, operator: Operator, key: str, value: str, depth: int) -> None:
+        assert operator.does is not None
+        self.line(depth, f"{self._name(operator.does.function, 'function')}({key}, {value}, timestamp, headers)")
+
+    def _process(self, operator: Operator, key: str, value: str, depth: int) -> None:
         assert operator.does is not None
         function = self._name(operator.does.function, "function")
         self.line(depth, f"{function}(Record({key}, {value}, timestamp, headers))")

@@ -16,9 +16,9 @@ from headrace.metrics import Sensor
 from headrace.processors.stateless import Fusible
 from headrace.records import Headers, Record, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
-from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, TaskContext
+from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, Take, TaskContext
 from headrace.task.failures import processing_error, raised_at
-from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, Take, fuse, fuse_record, run
+from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
 from headrace.task.handlers import Decision, ErrorHandlerContext, ask
 from headrace.topology import nodes as specs
 from headrace.topology.task_plan import PlanNode, TaskPlan
@@ -172,7 +172,7 @@ def connect(plan: TaskPlan, nodes: dict[str, AnyNode]) -> None:
     wiring = _Wiring(plan, nodes)
     for planned in plan.nodes:
         node = nodes[planned.name]
-        node.context.attach([(child, wiring.process(child)) for child in planned.children])
+        node.context.attach([(child, wiring.process(child), wiring.take(child)) for child in planned.children])
         if isinstance(node, SourceNode):
             node.take = wiring.source(node)
 
@@ -219,7 +219,7 @@ class _Wiring:
             if isinstance(node, SinkNode):
                 return node.take
             if isinstance(node, ProcessorNode):
-                return fuse(Operator(run(node.processor.process), node.on_error))
+                return fuse(Operator(call(node.processor), node.on_error))
         process = self.process(name)
         return lambda key, value, timestamp, headers: process(Record(key, value, timestamp, headers))
 
@@ -239,7 +239,7 @@ class _Wiring:
         if self._does(node) is not None:
             return self._operator(name, depth)
         if isinstance(node, ProcessorNode) and self._fuses:
-            return Operator(run(node.processor.process), node.on_error)
+            return Operator(call(node.processor), node.on_error)
         return self.take(name)
 
     def _does(self, node: AnyNode) -> Fusible | None:

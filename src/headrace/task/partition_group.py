@@ -28,10 +28,6 @@ _EXTRACTOR = (
 )
 
 
-# Records are made by the million: this is what a named tuple's own constructor does, less a call.
-_new = tuple.__new__
-
-
 class RawRecord(NamedTuple):
     """A record as a host feeds it; a plain tuple in this order does as well."""
 
@@ -44,14 +40,11 @@ class RawRecord(NamedTuple):
     headers: Headers = NO_HEADERS
 
 
-class Head(NamedTuple):
-    """The next record of a queue, read and stamped. One that had to be skipped has no key, no value, no time."""
+Head: TypeAlias = tuple[int, Any, Any, RawRecord, bool]
+"""``(timestamp, key, value, raw record, is skipped)``: the next record of a queue, read and stamped.
 
-    timestamp: int
-    key: Any
-    value: Any
-    raw: RawRecord
-    is_skipped: bool = False
+One that had to be skipped has no key, no value, no time; its offset still counts.
+"""
 
 
 class RecordQueue:
@@ -135,7 +128,7 @@ class RecordQueue:
                 else:
                     if is_stamped and timestamp >= 0:
                         fifo.popleft()
-                        self.head = _new(Head, (timestamp, next_key, next_value, raw, False))
+                        self.head = (timestamp, next_key, next_value, raw, False)
                     else:
                         self._advance()
             yield head
@@ -165,11 +158,11 @@ class RecordQueue:
                     self._task.drop("the extracted timestamp is negative", source.name)
                     skipped = raw
                     continue
-            self.head = _new(Head, (timestamp, key, value, raw, False))
+            self.head = (timestamp, key, value, raw, False)
             return
         if skipped is not None:
             # Its offset still has to be committed.
-            self.head = Head(NO_TIMESTAMP, None, None, skipped, is_skipped=True)
+            self.head = (NO_TIMESTAMP, None, None, skipped, True)
 
     def _stamp(self, raw: RawRecord, key: Any, value: Any) -> int:
         topic, partition, offset, timestamp, _, _, headers = raw
@@ -273,9 +266,9 @@ class PartitionGroup:
         head = queue.poll()
         if queue.head is not None:
             self._by_time.offer(queue)
-        late_ms = self.stream_time - head.timestamp
+        late_ms = self.stream_time - head[0]
         if late_ms < 0:
-            self.stream_time = head.timestamp
+            self.stream_time = head[0]
         if self._lateness is not None:
             self._lateness.record(max(late_ms, 0))
         return queue, head
@@ -328,4 +321,4 @@ class PartitionGroup:
 
 
 def _head_timestamp(queue: RecordQueue) -> int:
-    return NO_TIMESTAMP if queue.head is None else queue.head.timestamp
+    return NO_TIMESTAMP if queue.head is None else queue.head[0]

@@ -347,7 +347,7 @@ class StreamTask:
         for partition in partitions:
             queue = self._group.queue(partition)
             if queue.head is not None:
-                offset = queue.head.raw[2]
+                offset = queue.head[3][2]
             elif partition in self._consumed:
                 offset = self._consumed[partition] + 1
             else:

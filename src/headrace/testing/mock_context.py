@@ -12,9 +12,9 @@ from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, UnsupportedError
 from headrace.metrics import RecordingLevel, StreamsMetrics
 from headrace.processors.api import PunctuationType, Punctuator
-from headrace.records import NO_HEADERS, Headers, Record, RecordContext, RecordMetadata
+from headrace.records import Record, RecordContext, RecordMetadata
 from headrace.state.cache import ThreadCache
-from headrace.state.contracts import CurrentRecord, RestoreCallback, StateStore
+from headrace.state.contracts import ChangeLogger, CurrentRecord, RestoreCallback, StateStore
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -224,9 +224,7 @@ class MockStoreContext(CurrentRecord):
         """Let the processor find the store."""
         self._context.add_state_store(store)
 
-    def log_change(
-        self, store_name: str, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers = NO_HEADERS
-    ) -> None:
+    def change_logger(self, store_name: str) -> ChangeLogger:
         """Refused."""
         raise UnsupportedError(
             "a mock context has no changelog",

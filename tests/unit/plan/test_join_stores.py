@@ -86,5 +86,8 @@ def test_a_store_of_the_users_keeps_its_name_and_its_compaction() -> None:
 def test_changelog_records_have_the_headers_of_the_current_record() -> None:
     headers = Headers([("h", b"1")])
     codec = HeadersInChangelog(PLAIN)
-    assert codec.to_changelog(b"x", RecordContext(7, 0, 0, "in", headers)) == (b"x", 7, headers)
-    assert codec.to_changelog(None, RecordContext(7, 0, 0, "in", headers)) == (None, 7, headers)
+    written: list[Any] = []
+    write = codec.change_writer(lambda *record: written.append(record), RecordContext(7, 0, 0, "in", headers))
+    write(b"k", b"x")
+    write(b"k", None)
+    assert written == [(b"k", b"x", 7, headers), (b"k", None, 7, headers)]

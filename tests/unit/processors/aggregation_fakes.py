@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.processors.emit_final import EMIT_INTERVAL
-from headrace.records import Record
+from headrace.records import Headers, Record
 from headrace.state.contracts import StoreIterator
 from headrace.windows import SessionWindow, TimeWindow, Windowed
 
@@ -126,6 +126,9 @@ class FakeContext:
 
     def forward(self, record: Record[Any, Any]) -> None:
         self.forwarded.append(record)
+
+    def forward_parts(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
+        self.forwarded.append(Record(key, value, timestamp, headers))
 
     def drop(self, reason: str) -> None:
         self.dropped.append(reason)

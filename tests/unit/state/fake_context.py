@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from headrace.config import StreamsConfig
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.state.cache import ThreadCache
-from headrace.state.contracts import CurrentRecord, RestoreCallback, StateStore
+from headrace.state.contracts import ChangeLogger, CurrentRecord, RestoreCallback, StateStore
 
 
 class Logged(NamedTuple):
@@ -47,11 +47,9 @@ class FakeContext(CurrentRecord):
         """Keep the callback, so that a test can restore the store."""
         self.restore = restore
 
-    def log_change(
-        self, store_name: str, key: bytes, value: bytes | None, timestamp: int | None, headers: Headers = NO_HEADERS
-    ) -> None:
-        """Keep the record."""
-        self.changelog.append(Logged(key, value, timestamp, headers))
+    def change_logger(self, store_name: str) -> ChangeLogger:
+        """Keeps the records."""
+        return lambda *record: self.changelog.append(Logged(*record))
 
     def changelog_topic(self, store_name: str) -> str:
         """As a task names it."""

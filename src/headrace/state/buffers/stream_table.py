@@ -67,6 +67,8 @@ class StreamTableBuffer:
         """Resolve the serdes and open the buffer."""
         key_serde, value_serde = self._serdes_given
         self._context = context
+        if self._logging:
+            self._append = context.change_logger(self.name)
         self._key_serde = resolve_key_serde(key_serde, context.config)
         self._value_serde = resolve_value_serde(value_serde, context.config)
         self._database = Database.open(self.name, context)
@@ -104,7 +106,7 @@ class StreamTableBuffer:
         self._database.put(key, data)
         self._count(key, value)
         if self._logging:
-            self._context.log_change(self.name, key, data + _NO_BUFFER_TIME, None)
+            self._append(key, data + _NO_BUFFER_TIME, None, NO_HEADERS)
         return True
 
     def evict_while(self, predicate: Callable[[], bool], callback: Callable[[Eviction], None]) -> None:
@@ -145,7 +147,7 @@ class StreamTableBuffer:
         self._database.put(key, None)
         self._discount(key, value)
         if self._logging:
-            self._context.log_change(self.name, key, None, None)
+            self._append(key, None, None, NO_HEADERS)
 
     def _count(self, key: bytes, value: BufferValue) -> None:
         time = _TIME.unpack_from(key, 1)[0]

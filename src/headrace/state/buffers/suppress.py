@@ -70,6 +70,8 @@ class SuppressBuffer:
         """Resolve the serdes; the buffer is empty until it is restored."""
         key_serde, value_serde = self._serdes_given
         self._context = context
+        if self._logging:
+            self._append = context.change_logger(self.name)
         self._topic = context.changelog_topic(self.name)
         self._key_serde = resolve_key_serde(key_serde, context.config)
         self._value_serde = resolve_value_serde(value_serde, context.config)
@@ -182,10 +184,10 @@ class SuppressBuffer:
     def _log(self, key: bytes) -> None:
         buffered = self._buffered(key)
         if buffered is None:
-            self._context.log_change(self.name, key, None, None)
+            self._append(key, None, None, NO_HEADERS)
         else:
             value = buffered.dump() + _LONG.pack(self._times[key])
-            self._context.log_change(self.name, key, value, None, _VERSION_3)
+            self._append(key, value, None, _VERSION_3)
 
 
 class SuppressBufferBuilder(StoreBuilder):

@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from headrace.errors import IllegalStateError, StoreError, UnsupportedError
+from headrace.errors import ArgumentError, IllegalStateError, StoreError, UnsupportedError
 from headrace.records import NO_TIMESTAMP, Change, Record
 from headrace.serde.bytes_keys import (
     parse_session_key,
@@ -406,6 +406,10 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
         # Looking backward, the last segment is cut at the latest start: a session that ends later is not found there.
         last = min(latest_start, self._max_time)
         self._check_segment(last, last_id)
+        if last < 0:
+            # There is no session to look back from, and Kafka Streams refuses to make one up.
+            message = f"store {self.name} is cached and has no sessions to look back from"
+            raise ArgumentError(message, hint="Look forward, or backward once the store holds a session.")
         for segment_id in range(last_id, self._segment_id(earliest_end) - 1, -1):
             first = segment_id * self._interval_ms
             yield from self._segment(key, first, last, latest_start, forward)

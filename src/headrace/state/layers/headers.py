@@ -23,17 +23,17 @@ from headrace.state.bytes_stores import (
     WindowedValues,
     WindowValues,
 )
-from headrace.state.contracts import StoreIterator
+from headrace.state.contracts import ChangeLogger, StoreIterator
 from headrace.state.layers.wrapped import S, Wrapped
 from headrace.state.value_codecs import (
     NO_TIMESTAMP_BYTES,
     PLAIN,
     TIMESTAMP_SIZE,
     TIMESTAMPED,
+    ChangeWriter,
     Current,
     Dumps,
     Loads,
-    Logged,
 )
 
 if TYPE_CHECKING:
@@ -124,12 +124,18 @@ class HeadersCodec:
 
         return dumps, loads
 
-    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
+    def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
         """The bare value at its own time, with its own headers."""
-        if stored is None:
-            return None, current.timestamp, current.headers
-        headers, timestamped = split_headers(stored)
-        return timestamped[TIMESTAMP_SIZE:], _TIMESTAMP.unpack_from(timestamped)[0], load_headers(headers)
+
+        def write(key: bytes, stored: bytes | None) -> None:
+            if stored is None:
+                append(key, None, current.timestamp, current.headers)
+                return
+            headers, timestamped = split_headers(stored)
+            timestamp = _TIMESTAMP.unpack_from(timestamped)[0]
+            append(key, timestamped[TIMESTAMP_SIZE:], timestamp, load_headers(headers))
+
+        return write
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The record's headers and time in front of its value."""
@@ -152,12 +158,17 @@ class SessionHeadersCodec:
 
         return dumps, loads
 
-    def to_changelog(self, stored: bytes | None, current: Current) -> Logged:
+    def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
         """The bare aggregate with its own headers, at the time of the current record."""
-        if stored is None:
-            return None, current.timestamp, current.headers
-        headers, value = split_headers(stored)
-        return value, current.timestamp, load_headers(headers)
+
+        def write(key: bytes, stored: bytes | None) -> None:
+            if stored is None:
+                append(key, None, current.timestamp, current.headers)
+                return
+            headers, value = split_headers(stored)
+            append(key, value, current.timestamp, load_headers(headers))
+
+        return write
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
         """The record's headers in front of its value."""

@@ -19,7 +19,7 @@ from headrace.state.bytes_stores import (
 from headrace.state.contracts import StateStore, StoreContext
 from headrace.state.layers.wrapped import S, Wrapped
 from headrace.state.memory.lru import LRUStore
-from headrace.state.value_codecs import PLAIN, ValueCodec
+from headrace.state.value_codecs import PLAIN, ChangeWriter, ValueCodec
 
 _MAX_SEQUENCE = 0x7FFFFFFF
 
@@ -30,32 +30,37 @@ WindowLogKey = Callable[[bytes, int, int], bytes]
 class ChangeLogging(Wrapped[S]):
     """Appends changes as ``logged_as`` writes them. (The store beneath an adapter has another codec.)"""
 
+    log: ChangeWriter
+    """Appends one change; a value of None is a tombstone."""
+
     def __init__(self, inner: S, logged_as: ValueCodec = PLAIN) -> None:
         super().__init__(inner)
         self.logged_as = logged_as
 
-    def log(self, key: bytes, value: bytes | None) -> None:
-        """Append one change; None is a tombstone."""
-        context = self._context
-        context.log_change(self.name, key, *self.logged_as.to_changelog(value, context))
+    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
+        """Open the store beneath; find the way to the changelog."""
+        super().init(context, root)
+        self._append = context.change_logger(self.name)
+        self.log = self.logged_as.change_writer(self._append, context)
 
 
 class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
     """Logs the changes of a key-value store."""
 
+    get: Callable[[bytes], bytes | None]
+    """The value of a key."""
+
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
         """Open the store beneath; what a plain LRU store evicts, the changelog forgets. (Of others it keeps it.)"""
         super().init(context, root)
+        # Reads change nothing: they go straight to the store beneath.
+        self.get, self._put = self.inner.get, self.inner.put
         if isinstance(self.inner, LRUStore) and self.logged_as is PLAIN:
             self.inner.on_evict = self._log_eviction
 
-    def get(self, key: bytes) -> bytes | None:
-        """The value of ``key``."""
-        return self.inner.get(key)
-
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set and log."""
-        self.inner.put(key, value)
+        self._put(key, value)
         self.log(key, value)
 
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
@@ -91,8 +96,7 @@ class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
         return self.inner.approximate_num_entries()
 
     def _log_eviction(self, key: bytes) -> None:
-        context = self._context
-        context.log_change(self.name, key, None, context.timestamp, NO_HEADERS)
+        self._append(key, None, self._context.timestamp, NO_HEADERS)
 
 
 class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):

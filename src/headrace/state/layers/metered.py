@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from headrace.serde import Serde
 
 
+_NO_KEY = object()
+
+
 class MeteredStore(Generic[S]):
     """A typed store over a store of bytes.
 
@@ -72,6 +75,8 @@ class MeteredStore(Generic[S]):
         self._key_serde = key_serde
         self._value_serde = value_serde
         self._seen: dict[tuple[str | None, int], int] = {}
+        self._last_key: Any = _NO_KEY
+        self._last_raw_key = b""
 
     @property
     def is_open(self) -> bool:
@@ -124,7 +129,8 @@ class MeteredStore(Generic[S]):
             return False
 
         def typed(record: Record[bytes, Change]) -> None:
-            new, old, is_latest = record.value
+            change = record.value
+            new, old, is_latest = change.new, change.old, change.is_latest
             change = Change(
                 None if new is None else self._loads(new), None if old is None else self._loads(old), is_latest
             )
@@ -151,6 +157,9 @@ class MeteredStore(Generic[S]):
         """The bytes of ``key``, which must not be None."""
         if key is None or (raw := self._raw_key(key)) is None:
             _refuse_none(self.name)
+        if type(key) is str:
+            # A key is often read and then written; text cannot have changed in between.
+            self._last_key, self._last_raw_key = key, raw
         return raw
 
     def _raw_bound(self, key: Any | None) -> bytes | None:
@@ -221,13 +230,16 @@ class MeteredKeyValueStore(MeteredStore[BytesKeyValueStore]):
 
     def get(self, key: Any) -> Any | None:
         """The value of ``key``."""
-        data = self.inner.get(self.raw_key(key))
+        data = self.inner.get(self._last_raw_key if key is self._last_key else self.raw_key(key))
         return None if data is None else self._loads(data)
 
     def put(self, key: Any, value: Any | None) -> None:
         """Set the value; None deletes."""
-        self.inner.put(self.raw_key(key), None if value is None else self._dumps(value))
-        self._note()
+        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
+        self.inner.put(raw_key, None if value is None else self._dumps(value))
+        origin = self._context.origin
+        if origin is not None:
+            self._seen[origin[0], origin[1]] = origin[2]
 
     def put_if_absent(self, key: Any, value: Any | None) -> Any | None:
         """Set the value unless there is one, which is returned."""

@@ -7,7 +7,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import IllegalStateError, OperatorTypeError
-from headrace.records import VersionedRecord
+from headrace.records import NO_HEADERS, VersionedRecord
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.contracts import FlushListener, StoreContext
 from headrace.state.position import Position, PositionBound
@@ -66,6 +66,8 @@ class VersionedStore:
     def init(self, context: StoreContext) -> None:
         """Resolve the serdes and open the store."""
         self._context = context
+        if self._logging:
+            self._append = context.change_logger(self.name)
         self.task_id = context.task_id
         self._topic = context.changelog_topic(self.name)
         self._key_serde = resolve_key_serde(self._key_serde_given, context.config)
@@ -153,7 +155,7 @@ class VersionedStore:
 
     def _log(self, key: bytes, value: bytes | None, timestamp: int) -> None:
         if self._logging:
-            self._context.log_change(self.name, key, value, timestamp)
+            self._append(key, value, timestamp, NO_HEADERS)
 
 
 class VersionedStoreBuilder(StoreBuilder):

@@ -21,8 +21,9 @@ class InMemoryKeyValueStore:
         self.is_open = False
         self.codec: ValueCodec = PLAIN
         self._map: SortedMap[bytes, bytes] = SortedMap()
-        # The dict's own method: a read costs nothing more than the dict.
-        self.get: Callable[[bytes], bytes | None] = self._map.entries.get
+        # A read, or a new value for a known key, costs nothing more than the dict.
+        self._entries = self._map.entries
+        self.get: Callable[[bytes], bytes | None] = self._entries.get
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
         """Open the (empty) store."""
@@ -48,6 +49,8 @@ class InMemoryKeyValueStore:
         """Set the value; None deletes."""
         if value is None:
             self._map.remove(key)
+        elif key in self._entries:
+            self._entries[key] = value
         else:
             self._map.put(key, value)
 

@@ -29,7 +29,7 @@ class SortedMap(Generic[K, V]):
 
     def __init__(self) -> None:
         self.entries: dict[K, V] = {}
-        """For reading only; ``put`` and ``remove`` keep the order."""
+        """For reading, and for new values of keys that are there; ``put`` and ``remove`` keep the order."""
         self._sorted: list[Any] | None = None
         self._added: set[K] = set()
         self._removed: set[K] = set()
