@@ -98,11 +98,12 @@ def chain_topology() -> Topology:
 
 def chain_loop(records: Iterable[Any]) -> Written:
     """The same five functions by hand."""
-    upper = lambda value: value.upper()  # noqa: E731 - lambdas, as in the topology
-    keep = lambda key, value: value != "SOME VALUE 7"  # noqa: E731
-    shout = lambda value: value + "!"  # noqa: E731
-    swap = lambda key, value: (value, key)  # noqa: E731
-    leave = lambda key, value: value == "key-13"  # noqa: E731
+    # Functions called by name, as the topology's are.
+    upper: Callable[[str], str] = lambda value: value.upper()  # noqa: E731
+    keep: Callable[[str, str], bool] = lambda key, value: value != "SOME VALUE 7"  # noqa: E731
+    shout: Callable[[str], str] = lambda value: value + "!"  # noqa: E731
+    swap: Callable[[str, str], tuple[str, str]] = lambda key, value: (value, key)  # noqa: E731
+    leave: Callable[[str, str], bool] = lambda key, value: value == "key-13"  # noqa: E731
     written: Written = []
     write = written.append
     for _, _, _, timestamp, raw_key, raw_value, headers in records:

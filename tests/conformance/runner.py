@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import dataclasses
-import tempfile
 import uuid
 from typing import Any
 
@@ -34,8 +33,8 @@ def run_case(case: Json) -> tuple[dict[str, Any], Failure | None]:
     program = Program(case)
     run = CaseRun(case, program)
     try:
-        with tempfile.TemporaryDirectory(prefix="headrace-case-") as state_dir, printed([]):
-            run.everything(state_dir)
+        with printed([]):
+            run.everything()
     except (HeadraceError, TestError) as error:
         return run.found, Failure(error, run.place)
     return run.found, None
@@ -55,7 +54,7 @@ class CaseRun:
         """Where the run is, as the answers name it."""
         return self._place if self._place is not None else self.program.place
 
-    def everything(self, state_dir: str) -> None:
+    def everything(self) -> None:
         """Build, start, pipe, look at the stores, close."""
         topology = self.program.build()
         self.found["describe"] = str(topology.describe())
@@ -64,7 +63,7 @@ class CaseRun:
         queryable = self.program.queryable()
         if queryable:
             self.found["queryable"] = queryable
-        config = {**self.program.config, "state.dir": state_dir}
+        config = self.program.config
         self._place = "start"
         self._describe_internal_topics(topology, config)
         driver = TopologyTestDriver(topology, config, wall_clock_ms=self.case.get("wall_clock", 1700000000000))

@@ -45,9 +45,14 @@ def session_count(builder: StreamsBuilder) -> None:
     counts.to_stream(lambda window, count: str(window)).to("out", key_serde=serdes.string())
 
 
-def table_join(builder: StreamsBuilder) -> None:
+def inner_table_join(builder: StreamsBuilder) -> None:
     left, right = builder.table("in", store="left"), builder.table("other", store="right")
     left.join(right, lambda a, b: a + b, store="joined").to_stream().to("out")
+
+
+def left_table_join(builder: StreamsBuilder) -> None:
+    left, right = builder.table("in", store="left"), builder.table("other", store="right")
+    left.left_join(right, lambda a, b: f"{a}{b}", store="joined").to_stream().to("out")
 
 
 def outer_table_join(builder: StreamsBuilder) -> None:
@@ -80,7 +85,8 @@ PROGRAMS = [
     table,
     windowed_count,
     session_count,
-    table_join,
+    inner_table_join,
+    left_table_join,
     outer_table_join,
     grouped_table,
     foreign_key_join,
@@ -100,8 +106,17 @@ def inputs() -> st.SearchStrategy[list[Input]]:
 
 
 def of(program: Program, records: list[Input]) -> list[Input]:
-    """Only the joins of tables read the second topic."""
-    return records if "join" in program.__name__ else [record._replace(topic="in") for record in records]
+    """What of ``records`` is for this program: only the joins of tables read the second topic.
+
+    In an inner join rows of the right are never deleted here. With a cache the laws do not hold if a key is deleted on
+    both sides between two commits, in Kafka neither: when a deletion is flushed, the other row is gone already, so each
+    side takes it for a row that never joined.
+    """
+    if "join" not in program.__name__:
+        return [record._replace(topic="in") for record in records]
+    if program is inner_table_join:
+        return [record for record in records if record.topic == "in" or record.value is not None]
+    return records
 
 
 def caches(program: Program) -> list[int]:

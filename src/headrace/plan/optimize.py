@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.errors import InternalError
+from headrace.errors import InternalError, StreamsError
 from headrace.plan.graph import (
     GraphNode,
     RepartitionNode,
@@ -89,8 +89,9 @@ def _merge_below(builder: GraphBuilder, changer: GraphNode, repartitions: list[R
     for repartition in repartitions:
         child = _child_on_path(changer, repartition)
         if child is None:
-            message = f"{repartition.name} is not below the node that changes its key"
-            raise InternalError(message)
+            # An earlier repartition took the only path along. Kafka Streams gives up here, too.
+            message = f"the repartition topics below {changer.name} cannot be merged: {repartition.name} is in the way"
+            raise StreamsError(message, hint="Leave merge.repartition.topics out of topology.optimization.")
         merged.add_child(child)
         changer.remove_child(child)
         _cut_out(repartition)

@@ -20,11 +20,15 @@ if TYPE_CHECKING:
 class InnerKeyPartitioner:
     """Sends a windowed key where its plain key would go, so that both land in the same partition."""
 
-    inner: Serde[Any]
+    inner: Serde[Any] | None
 
     def __call__(self, topic: str, key: Windowed[Any], value: Any, num_partitions: int) -> int:
         """The partition of the key inside the window."""
         return default_partition(_key_bytes(self.inner, topic, key, "windowed()"), num_partitions)
+
+    def with_defaults(self, config: StreamsConfig) -> InnerKeyPartitioner:
+        """The same with the default serde, where none was given."""
+        return InnerKeyPartitioner(resolve_inner(self.inner, config, is_key=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class TimeWindowedSerde:
 
     def inner_key_partitioner(self) -> InnerKeyPartitioner:
         """The partitioner for topics with these keys."""
-        return InnerKeyPartitioner(known_inner(self.inner, "windowed()"))
+        return InnerKeyPartitioner(self.inner)
 
     def _parse(self, data: bytes) -> tuple[bytes, int]:
         if self.is_changelog:
@@ -104,7 +108,7 @@ class SessionWindowedSerde:
 
     def inner_key_partitioner(self) -> InnerKeyPartitioner:
         """The partitioner for topics with these keys."""
-        return InnerKeyPartitioner(known_inner(self.inner, "session_windowed()"))
+        return InnerKeyPartitioner(self.inner)
 
 
 def _key_bytes(inner: Serde[Any] | None, topic: str, value: Windowed[Any], serde: str) -> bytes:

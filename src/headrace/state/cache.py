@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from headrace.errors import InternalError
 from headrace.records import RecordContext
+from headrace.state.bytes_stores import next_prefix
 from headrace.state.memory.sorted_map import SortedMap
 
 _NODE_SIZE = 3 * 8
@@ -120,7 +121,14 @@ class NamedCache:
         self, first: bytes | None, last: bytes | None, *, forward: bool = True
     ) -> Iterator[tuple[bytes, CacheEntry]]:
         """The entries of both ends and between, in order of their keys. Reading one counts as its use."""
-        keys = self._keys.keys(first, last, forward=forward)
+        return self._read(self._keys.keys(first, last, forward=forward))
+
+    def scan_prefix(self, prefix: bytes) -> Iterator[tuple[bytes, CacheEntry]]:
+        """The entries whose keys begin with ``prefix``, in order of their keys. Reading one counts as its use."""
+        # No other key may be read, not even the first after the prefix: that would keep it in the cache.
+        return self._read([key for key in self._keys.keys(prefix, next_prefix(prefix)) if key.startswith(prefix)])
+
+    def _read(self, keys: list[bytes]) -> Iterator[tuple[bytes, CacheEntry]]:
         return ((key, entry) for key in keys if (entry := self.get(key)) is not None)
 
     def _flush(self, evicted: tuple[bytes, CacheEntry] | None) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from headrace.errors import ArgumentError, HeadraceError, UnsupportedError
 from headrace.records import ValueAndTimestamp
 from headrace.state.contracts import StoreIterator
+from headrace.state.layers.adapters import PlainWindowAsTimestamped
 from headrace.state.layers.headers import HEADERS, SESSION_HEADERS
 from headrace.state.position import Position, PositionBound
 from headrace.windows import MAX_TIMESTAMP
@@ -270,15 +271,30 @@ def _range_plain(store: Any, query: RangeQuery) -> StoreIterator[Any, Any]:
 def _window_key(store: Any, query: WindowKeyQuery) -> StoreIterator[int, Any]:
     if query.time_from is None or query.time_to is None:
         raise _NotForThisStoreError
-    found = _beneath_cache(store).fetch_range(query.key, query.time_from, query.time_to)
-    return _all_without_headers(store, found)
+    beneath = _beneath_cache(store)
+    return _as_kept(beneath, beneath.fetch_range(query.key, query.time_from, query.time_to))
 
 
 def _window_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
     if query.time_from is None or query.time_to is None:
         raise _NotForThisStoreError
-    found = _beneath_cache(store).fetch_all(query.time_from, query.time_to)
-    return _all_without_headers(store, found)
+    beneath = _beneath_cache(store)
+    return _as_kept(beneath, beneath.fetch_all(query.time_from, query.time_to))
+
+
+def _as_kept(store: Any, windows: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
+    # A window store that keeps no timestamps answers with bare values (a key-value store: with the timestamp -1).
+    if not _keeps_no_times(store):
+        return _all_without_headers(store, windows)
+    return StoreIterator(((key, found.value) for key, found in windows), windows.close)
+
+
+def _keeps_no_times(store: Any) -> bool:
+    while not isinstance(store, PlainWindowAsTimestamped):
+        store = getattr(store, "inner", None)
+        if store is None:
+            return False
+    return True
 
 
 def _session_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:

@@ -16,6 +16,7 @@ from headrace.metrics import Sensor
 from headrace.processors.stateless import Fusible
 from headrace.records import Headers, Record, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.windowed import InnerKeyPartitioner
 from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, Take, TaskContext
 from headrace.task.failures import processing_error, raised_at
 from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
@@ -134,6 +135,8 @@ class SinkNode:
     def _sender(self, serialize_key: Any, serialize_value: Any) -> Callable[[str], Take]:
         """What makes the function that writes to a topic."""
         collector, name, partitioner = self._task.collector, self.name, self._spec.partitioner
+        if isinstance(partitioner, InnerKeyPartitioner):
+            partitioner = partitioner.with_defaults(self.context.config)
 
         def to_topic(topic: str) -> Take:
             writer = collector.writer(topic, serialize_key, serialize_value, name)

@@ -31,7 +31,6 @@ from headrace.state.bytes_stores import (
     WindowedValues,
     WindowKey,
     WindowValues,
-    next_prefix,
 )
 from headrace.state.cache import NO_RECORD, CacheEntry, NamedCache, ThreadCache
 from headrace.state.contracts import FlushListener, StateStore, StoreContext, StoreIterator
@@ -176,8 +175,7 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
     def prefix_scan(self, prefix: bytes) -> KeyValues:
         """The entries whose keys begin with ``prefix``."""
         beneath = self.inner.prefix_scan(prefix)
-        cached = (entry for entry in self._cache.scan(prefix, next_prefix(prefix)) if entry[0].startswith(prefix))
-        return merged(cached, beneath, _SAME_KEYS, True)
+        return merged(self._cache.scan_prefix(prefix), beneath, _SAME_KEYS, True)
 
     def approximate_num_entries(self) -> int:
         """About how many entries the store beneath has."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 
+from headrace.errors import ArgumentError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers
 from headrace.serde.bytes_keys import parse_session_key
 from headrace.state.bytes_stores import SessionKey, SessionValues
@@ -117,6 +118,9 @@ class InMemorySessionStore:
 
     def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
         """The sessions that end in that span, by end, then key."""
+        if earliest_end > latest_end:
+            message = f"earliest_end ({earliest_end}) cannot be after latest_end ({latest_end})"
+            raise ArgumentError(message)
         return StoreIterator(self._present(self._ending(earliest_end, latest_end, True)))
 
     def _index(self, key: bytes, start: int, end: int) -> None:
