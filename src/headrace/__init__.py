@@ -4,43 +4,49 @@ Write a topology with ``StreamsBuilder`` (or ``Topology`` by hand), look at it w
 ``TopologyTestDriver``. ``docs/architecture.md`` draws how the parts fit together.
 """
 
-from headrace import errors, timestamps
-from headrace import serde as serdes
-from headrace.dsl.builder import StreamsBuilder
-from headrace.dsl.cogrouped import CogroupedKStream
-from headrace.dsl.global_table import GlobalKTable
-from headrace.dsl.grouped_stream import KGroupedStream
-from headrace.dsl.grouped_table import KGroupedTable
-from headrace.dsl.kstream import KStream
-from headrace.dsl.ktable import KTable
-from headrace.processors.api import FixedKeyProcessor, Processor, ProcessorContext, PunctuationType
-from headrace.records import (
-    ConsumedRecord,
-    FixedKeyRecord,
-    Headers,
-    Record,
-    RecordMetadata,
-    ValueAndTimestamp,
-    VersionedRecord,
-)
-from headrace.state import query, stores
-from headrace.state.contracts import KeyValueStore, SessionStore, VersionedKeyValueStore, WindowStore
-from headrace.state.query import FailureReason
-from headrace.task import handlers
-from headrace.testing import TopologyTestDriver
-from headrace.topology import Topology
-from headrace.windows import (
-    BufferConfig,
-    EmitStrategy,
-    JoinWindows,
-    SessionWindows,
-    SlidingWindows,
-    Suppressed,
-    TimeWindows,
-    UnlimitedWindows,
-    Window,
-    Windowed,
-)
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace import errors, timestamps
+    from headrace import serde as serdes
+    from headrace.dsl.builder import StreamsBuilder
+    from headrace.dsl.cogrouped import CogroupedKStream
+    from headrace.dsl.global_table import GlobalKTable
+    from headrace.dsl.grouped_stream import KGroupedStream
+    from headrace.dsl.grouped_table import KGroupedTable
+    from headrace.dsl.kstream import KStream
+    from headrace.dsl.ktable import KTable
+    from headrace.processors.api import FixedKeyProcessor, Processor, ProcessorContext, PunctuationType
+    from headrace.records import (
+        ConsumedRecord,
+        FixedKeyRecord,
+        Headers,
+        Record,
+        RecordMetadata,
+        ValueAndTimestamp,
+        VersionedRecord,
+    )
+    from headrace.state import query, stores
+    from headrace.state.contracts import KeyValueStore, SessionStore, VersionedKeyValueStore, WindowStore
+    from headrace.state.query import FailureReason
+    from headrace.task import handlers
+    from headrace.testing import TopologyTestDriver
+    from headrace.topology import Topology
+    from headrace.windows import (
+        BufferConfig,
+        EmitStrategy,
+        JoinWindows,
+        SessionWindows,
+        SlidingWindows,
+        Suppressed,
+        TimeWindows,
+        UnlimitedWindows,
+        Window,
+        Windowed,
+    )
 
 __version__ = "0.1.0.dev0"
 
@@ -87,3 +93,67 @@ __all__ = [
     "stores",
     "timestamps",
 ]
+
+# Loaded when first asked for: whoever needs one of these does not wait for all.
+_MODULES = {
+    "errors": "errors",
+    "handlers": "task.handlers",
+    "query": "state.query",
+    "serdes": "serde",
+    "stores": "state.stores",
+    "timestamps": "timestamps",
+}
+_HOMES = {
+    "dsl.builder": ("StreamsBuilder",),
+    "dsl.cogrouped": ("CogroupedKStream",),
+    "dsl.global_table": ("GlobalKTable",),
+    "dsl.grouped_stream": ("KGroupedStream",),
+    "dsl.grouped_table": ("KGroupedTable",),
+    "dsl.kstream": ("KStream",),
+    "dsl.ktable": ("KTable",),
+    "processors.api": ("FixedKeyProcessor", "Processor", "ProcessorContext", "PunctuationType"),
+    "records": (
+        "ConsumedRecord",
+        "FixedKeyRecord",
+        "Headers",
+        "Record",
+        "RecordMetadata",
+        "ValueAndTimestamp",
+        "VersionedRecord",
+    ),
+    "state.contracts": ("KeyValueStore", "SessionStore", "VersionedKeyValueStore", "WindowStore"),
+    "state.query": ("FailureReason",),
+    "testing.driver": ("TopologyTestDriver",),
+    "topology": ("Topology",),
+    "windows": (
+        "BufferConfig",
+        "EmitStrategy",
+        "JoinWindows",
+        "SessionWindows",
+        "SlidingWindows",
+        "Suppressed",
+        "TimeWindows",
+        "UnlimitedWindows",
+        "Window",
+        "Windowed",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+if not TYPE_CHECKING:  # Type checkers know the names from above, and should miss those that are not there.
+
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            found: Any = importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        elif name in _HOME_OF:
+            found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+        else:
+            message = f"module {__name__!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    return __all__

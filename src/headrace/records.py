@@ -178,7 +178,9 @@ class Change(msgspec.Struct, frozen=True):
 class ValueAndTimestamp(msgspec.Struct, frozen=True):
     """A value in a timestamped store. Stores that keep headers fill ``headers``; others leave it empty.
 
-    >>> value, timestamp, headers = ValueAndTimestamp("x", 10)
+    >>> row = ValueAndTimestamp("x", 10)
+    >>> row.value, row.timestamp
+    ('x', 10)
     """
 
     value: Any

@@ -3,8 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
+
 from headrace import serde as serdes
+from headrace import stores
 from headrace.dsl.builder import StreamsBuilder
+from headrace.errors import StreamsError
 from headrace.testing import TopologyTestDriver
 from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows
 
@@ -54,3 +58,13 @@ def test_merges_sessions_of_cogrouped_streams_in_memory() -> None:
     table.to_stream(keep_window).to("out", key_serde=serdes.string(), value_serde=serdes.string())
     found = results(builder, [("A", "a", 0), ("A", "B", 10)], dsl_store_suppliers_class="in_memory")
     assert found == [("[A@0/0]", "a", 0), ("[A@0/0]", None, 0), ("[A@0/10]", "Ba", 10)]
+
+
+def test_final_results_need_a_store_that_keeps_timestamps() -> None:
+    builder = StreamsBuilder()
+    view = builder.stream("in").group_by_key().windowed_by(TimeWindows(10))
+    final = view.emit_strategy(EmitStrategy.on_window_close())
+    final.count(store=stores.persistent_window("plain", 100, 10), caching=False)
+    with pytest.raises(StreamsError, match="in KSTREAM-AGGREGATE") as raised:
+        results(builder, [("A", "a", 1), ("A", "b", 20)])
+    assert "timestamp is negative" in str(raised.value.__cause__)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from headrace.errors import ConfigError, TopologyError
+from headrace.errors import ConfigError, StreamsError, TopologyError
 from headrace.plan.builder import GraphBuilder
 from headrace.plan.graph import (
     Consumed,
@@ -143,6 +143,15 @@ def test_a_change_of_values_in_between_keeps_repartitions_apart(graph: Graph) ->
     graph.repartition("first", key)
     graph.repartition("second", graph.processor("values", key, value_changing=True))
     assert "second-repartition-filter" in graph.nodes({"topology.optimization": "all"})
+
+
+def test_repartitions_that_share_a_path_to_their_key_changer_cannot_be_merged(graph: Graph) -> None:
+    key = graph.processor("key", graph.source("in", "a"), key_changing=True)
+    shared = graph.processor("filter", key)
+    graph.processor("count", graph.repartition("first", shared))
+    graph.processor("sum", graph.repartition("second", shared))
+    with pytest.raises(StreamsError, match="cannot be merged"):
+        graph.nodes({"topology.optimization": "all"})
 
 
 def test_repartitions_below_a_merge_of_key_changers_become_one_below_the_merge(graph: Graph) -> None:

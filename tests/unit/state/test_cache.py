@@ -112,6 +112,16 @@ def test_scans_go_by_key_and_count_as_use() -> None:
     assert flushed[0][0] == b"a"
 
 
+def test_a_scan_of_a_prefix_uses_no_other_entry() -> None:
+    threads, cache, flushed = cache_of(3 * 49)
+    for key in (b"b", b"a", b"c"):
+        threads.put(cache, key, dirty())
+    assert [key for key, _ in cache.scan_prefix(b"a")] == [b"a"]
+
+    threads.put(cache, b"d", dirty())
+    assert flushed[0][0] == b"b"
+
+
 def test_shrinking_the_budget_evicts() -> None:
     threads, cache, flushed = cache_of(1000)
     for key in (b"a", b"b", b"c"):

@@ -113,6 +113,21 @@ def test_a_window_store_is_asked_for_spans_of_time(context: FakeContext) -> None
         assert execute(store, query).failure_reason is FailureReason.UNKNOWN_QUERY_TYPE
 
 
+def test_a_window_store_that_keeps_no_timestamps_answers_with_bare_values(context: FakeContext) -> None:
+    supplier = stores.persistent_window("S", 100, 10)
+    store = stores.timestamped_window(supplier, serdes.string(), serdes.string()).with_caching_enabled().build()
+    store.init(context)
+    store.put("A", ValueAndTimestamp("1", 5), 0)
+    store.flush()
+
+    assert list(store.fetch_range("A", 0, 10)) == [(0, ValueAndTimestamp("1", 5))]
+    assert list(execute(store, WindowKeyQuery("A", 0, 10)).result) == [(0, "1")]
+    assert list(execute(store, WindowRangeQuery(time_from=0, time_to=10)).result) == [
+        (Windowed("A", TimeWindow(0, 10)), "1")
+    ]
+    store.close()
+
+
 def test_a_session_store_is_asked_for_a_key(context: FakeContext) -> None:
     store = MeteredSessionStore(InMemorySessionStore("S", 100), "session")
     store.init(context)

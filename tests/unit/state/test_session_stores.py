@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace import serde
-from headrace.errors import OperatorTypeError, UnsupportedError
+from headrace.errors import ArgumentError, OperatorTypeError, UnsupportedError
 from headrace.serde.bytes_keys import session_key
 from headrace.state import stores
 from headrace.windows import SessionWindow, Windowed
@@ -86,6 +86,8 @@ def test_only_an_uncached_store_in_memory_finds_sessions_by_their_end(context: F
     for end in (3, 1, 2):
         memory.put(session("a", 0, end), end)
     assert [value for _, value in memory.find_sessions_by_end(2, 3)] == [2, 3]
+    with pytest.raises(ArgumentError, match="cannot be after"):
+        memory.find_sessions_by_end(3, 2)
 
     for kind in ("rocksdb", "memory cached"):
         store = opened(context, kind)
@@ -141,4 +143,13 @@ def test_a_backward_search_in_the_cache_misses_sessions_that_end_after_the_lates
     store.flush_cache()
     store.inner.clear_cache()
     assert [value for _, value in store.backward_find_sessions("a", 0, 10)] == [1]
+    store.close()
+
+
+def test_a_backward_search_is_refused_in_a_cache_that_never_held_a_session(context: FakeContext) -> None:
+    store = opened(context, "rocksdb cached")
+
+    assert list(store.find_sessions("a", 0, 10)) == []
+    with pytest.raises(ArgumentError, match="no sessions to look back from"):
+        list(store.backward_find_sessions("a", 0, 10))
     store.close()
