@@ -28,10 +28,21 @@ _SAME_KIND = {
 
 def java_class(error: BaseException) -> str:
     """Java's simple class name for one of our errors; the Python name where there is none."""
+    return _java_class_of(type(error))
+
+
+def java_class_named(path: str) -> str:
+    """The same for the dotted name of one of our errors; other names lose only their path."""
+    name = path.rpartition(".")[2]
+    kind = getattr(errors, name, None)
+    return _java_class_of(kind) if isinstance(kind, type) else name
+
+
+def _java_class_of(kind: type[BaseException]) -> str:
     for ours, name in _JAVA:
-        if isinstance(error, ours):
+        if issubclass(kind, ours):
             return name
-    return type(error).__name__
+    return kind.__name__
 
 
 def same_kind(expected: str, error: BaseException) -> bool:

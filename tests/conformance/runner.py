@@ -15,6 +15,7 @@ from headrace.errors import ArgumentError, HeadraceError, SerializationError, To
 from headrace.records import ValueAndTimestamp, VersionedRecord
 from headrace.windows import SessionWindow, TimeWindow
 from tests.conformance.adapter import Json, Program, printed, raw, serde
+from tests.conformance.errors import java_class_named
 from tests.conformance.functions import TestError
 
 MAX_TIME = 2**63 - 1
@@ -254,15 +255,12 @@ def _headers(headers: Any) -> list[Any]:
         if name == "__streams.errors.stacktrace":
             shown.append([name, "*"])
         elif name == "__streams.errors.exception":
-            shown.append([name, _EXCEPTIONS.get(value.decode().split(".")[-1], value.decode().split(".")[-1])])
+            shown.append([name, java_class_named(value.decode())])
         elif name == "__streams.errors.message" and b"TestError" not in exception:
             shown.append([name, "*"])
         else:
             shown.append([name, _header_value(value)])
     return shown
-
-
-_EXCEPTIONS = {"SerializationError": "SerializationException"}
 
 
 def _header_value(value: bytes | None) -> Any:

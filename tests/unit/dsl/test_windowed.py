@@ -65,6 +65,5 @@ def test_final_results_need_a_store_that_keeps_timestamps() -> None:
     view = builder.stream("in").group_by_key().windowed_by(TimeWindows(10))
     final = view.emit_strategy(EmitStrategy.on_window_close())
     final.count(store=stores.persistent_window("plain", 100, 10), caching=False)
-    with pytest.raises(StreamsError, match="in KSTREAM-AGGREGATE") as raised:
+    with pytest.raises(StreamsError, match="timestamp is negative"):
         results(builder, [("A", "a", 1), ("A", "b", 20)])
-    assert "timestamp is negative" in str(raised.value.__cause__)
