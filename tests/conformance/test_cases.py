@@ -1,4 +1,4 @@
-"""Every case of the folder beside the project, when it is there."""
+"""The cases that come with the project, and every case of the folder beside it, when that is there."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import pytest
 from tests.conformance.cases import load_cases
 from tests.conformance.compare import check_case
 
-_DIRECTORY = Path(os.environ.get("HEADRACE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
+_OURS = Path(__file__).parent / "cases"
+_BESIDE = Path(os.environ.get("HEADRACE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 
 
-@pytest.mark.parametrize("case", load_cases(_DIRECTORY), ids=lambda case: f"{case['family']}/{case['name']}")
+@pytest.mark.parametrize("case", [*load_cases(_OURS), *load_cases(_BESIDE)], ids=lambda case: f"{case['family']}/{case['name']}")
 def test_case(case: Any) -> None:
     verdict = check_case(case)
     assert verdict.differences == {}
