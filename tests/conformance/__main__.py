@@ -56,7 +56,7 @@ def _as_json(verdicts: Iterable[Verdict]) -> Any:
 
 
 def _report(verdicts: list[Verdict], *, details: bool) -> None:
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 150)
     table = Table("family", "cases", "passed", *ASPECTS, title="conformance")
     families: dict[str, list[Verdict]] = {}
     for verdict in verdicts:

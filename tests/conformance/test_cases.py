@@ -15,7 +15,11 @@ _OURS = Path(__file__).parent / "cases"
 _BESIDE = Path(os.environ.get("HEADRACE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 
 
-@pytest.mark.parametrize("case", [*load_cases(_OURS), *load_cases(_BESIDE)], ids=lambda case: f"{case['family']}/{case['name']}")
+def _name(case: Any) -> str:
+    return f"{case['family']}/{case['name']}"
+
+
+@pytest.mark.parametrize("case", [*load_cases(_OURS), *load_cases(_BESIDE)], ids=_name)
 def test_case(case: Any) -> None:
     verdict = check_case(case)
     assert verdict.differences == {}

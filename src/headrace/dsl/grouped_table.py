@@ -14,8 +14,8 @@ from headrace.plan.graph import GraphNode, GroupedTableRepartitionNode, Processo
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import name_or_generate, suffixed_or_generate
 from headrace.plan.stores import KeyValueMaterializer
+from headrace.processors.aggregation import ReducingAggregator, count_aggregator, count_initializer, no_initial_value
 from headrace.processors.table_aggregate import TableAggregate
-from headrace.processors.table_reduce import TableReduce
 from headrace.serde.change import ChangeSerde
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class KGroupedTable(View):
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
         )
         materialized.value_serde = materialized.value_serde or serde.long()
-        supplier = TableAggregate(KeyValueMaterializer(materialized), _zero, _one_more, _one_less)
+        supplier = TableAggregate(KeyValueMaterializer(materialized), count_initializer, count_aggregator, _one_less)
         return self._aggregate(supplier, name, names.TABLE_AGGREGATE, materialized)
 
     @operator
@@ -98,7 +98,12 @@ class KGroupedTable(View):
             store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
         )
         materialized.value_serde = materialized.value_serde or self.value_serde
-        supplier = TableReduce(KeyValueMaterializer(materialized), adder, subtractor)
+        supplier = TableAggregate(
+            KeyValueMaterializer(materialized),
+            no_initial_value,
+            ReducingAggregator(adder),
+            ReducingAggregator(subtractor),
+        )
         return self._aggregate(supplier, name, names.TABLE_REDUCE, materialized)
 
     @operator
@@ -142,7 +147,7 @@ class KGroupedTable(View):
         return materialized
 
     def _aggregate(
-        self, supplier: TableAggregate | TableReduce, name: str | None, prefix: str, materialized: Materialized
+        self, supplier: TableAggregate, name: str | None, prefix: str, materialized: Materialized
     ) -> ktable.KTable:
         sink_name = suffixed_or_generate(name, "-sink", self.builder, names.SINK)
         source_name = suffixed_or_generate(name, "-source", self.builder, names.SOURCE)
@@ -170,14 +175,6 @@ class KGroupedTable(View):
                 sink_name, source_name, f"{base_name}-repartition", self.key_serde, ChangeSerde(self.value_serde)
             )
         return self._repartition
-
-
-def _zero() -> int:
-    return 0
-
-
-def _one_more(_key: Any, _value: Any, count: int) -> int:
-    return count + 1
 
 
 def _one_less(_key: Any, _value: Any, count: int) -> int:

@@ -53,48 +53,36 @@ class WindowedAggregation(Aggregation):
 
     def view(self) -> ValueGetterSupplier:
         """How others look the table up: by key and window."""
-        return WindowValueGetterSupplier(self.store_name)
+        return StoreValueGetterSupplier(self.store_name, WindowValueGetter)
 
 
-@dataclass(slots=True)
-class WindowValueGetter:
-    """Reads the rows of a table that was aggregated in windows."""
+class UnversionedValueGetter:
+    """What the getters of windows and of sessions share: their stores keep no versions."""
 
-    store_name: str
-    _store: Any = None
-    is_versioned: bool = False
+    is_versioned = False
+
+    def __init__(self, store_name: str) -> None:
+        self._store_name = store_name
 
     def init(self, context: NodeContext) -> None:
         """Look the store up."""
-        self._store = context.store(self.store_name)
-
-    def get(self, key: Any) -> ValueAndTimestamp | None:
-        """The row of a windowed key."""
-        return self._store.fetch(key.key, key.window.start)  # type: ignore[no-any-return]
+        self._store = context.store(self._store_name)
 
     def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
-        """Refused: windows keep no versions."""
-        message = f"store {self.store_name!r} keeps no versions of its rows"
+        """Refused: there are no versions."""
+        message = f"store {self._store_name!r} keeps no versions of its rows"
         raise UnsupportedError(message)
 
     def close(self) -> None:
         """The store belongs to the task; nothing to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class WindowValueGetterSupplier:
-    """The value getters of a table that was aggregated in windows."""
+class WindowValueGetter(UnversionedValueGetter):
+    """Reads the rows of a table that was aggregated in windows."""
 
-    store_name: str
-
-    @property
-    def store_names(self) -> tuple[str, ...]:
-        """The one store."""
-        return (self.store_name,)
-
-    def get(self) -> WindowValueGetter:
-        """A new getter."""
-        return WindowValueGetter(self.store_name)
+    def get(self, key: Any) -> ValueAndTimestamp | None:
+        """The row of a windowed key."""
+        return self._store.fetch(key.key, key.window.start)  # type: ignore[no-any-return]
 
 
 def count_initializer() -> int:

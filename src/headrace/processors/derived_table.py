@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.processors.api import NodeContext, Processor
+from headrace.processors.api import NodeContext
 from headrace.processors.materialized import (
-    ChangeForwarder,
     StoreValueGetterSupplier,
-    TableStore,
     TableSupplier,
     ValueGetter,
     ValueGetterSupplier,
 )
-from headrace.records import Change, Record, ValueAndTimestamp
-from headrace.state.contracts import IS_LATEST, NOT_PUT
+from headrace.records import ValueAndTimestamp
 
 
 @dataclass
@@ -99,29 +96,3 @@ class DerivedValueGetter:
     def compute(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
         """The row of this table, from the parent's."""
         raise NotImplementedError
-
-
-class StoringProcessor(Processor):
-    """A processor that keeps the rows it computes. Its store gives the old values."""
-
-    def __init__(self, store_name: str, *, send_old_values: bool) -> None:
-        self._store_name = store_name
-        self._send_old_values = send_old_values
-
-    def init(self, context: NodeContext) -> None:
-        """Look up the store and bind what every record needs."""
-        store = TableStore(context, self._store_name)
-        self._get, self._put = store.get, store.put
-        self._forward = ChangeForwarder(context, store.store, send_old_values=self._send_old_values)
-        self._cached = self._forward.caching
-
-    def _held(self, key: Any) -> Any:
-        """The value the store holds, where old values are wanted."""
-        row = self._get(key) if self._send_old_values else None
-        return None if row is None else row.value
-
-    def _keep(self, record: Record[Any, Any], new: Any, old: Any) -> None:
-        """Store the row, then send the change on, unless the store refused the row as too old."""
-        valid_to = self._put(record.key, new, record.timestamp)
-        if valid_to != NOT_PUT and not self._cached:
-            self._forward(record.with_value(Change(new, old, valid_to == IS_LATEST)))

@@ -137,18 +137,19 @@ class StoreValueGetter:
 
 @dataclass(frozen=True, slots=True)
 class StoreValueGetterSupplier:
-    """The value getters of a materialised table."""
+    """The value getters of a materialised table; ``getter`` fits the kind of its store."""
 
     store_name: str
+    getter: Callable[[str], ValueGetter] = StoreValueGetter
 
     @property
     def store_names(self) -> tuple[str, ...]:
         """The one store."""
         return (self.store_name,)
 
-    def get(self) -> StoreValueGetter:
+    def get(self) -> ValueGetter:
         """A new getter."""
-        return StoreValueGetter(self.store_name)
+        return self.getter(self.store_name)
 
 
 class TableSupplier(Protocol):

@@ -6,11 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.errors import UnsupportedError
-from headrace.processors.aggregation import Aggregation, Aggregator, Initializer, Merger
+from headrace.processors.aggregation import Aggregation, Aggregator, Initializer, Merger, UnversionedValueGetter
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.emit_final import EmitFinal
-from headrace.processors.materialized import ValueGetterSupplier
+from headrace.processors.materialized import StoreValueGetterSupplier, ValueGetterSupplier
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, ValueAndTimestamp
 from headrace.windows import EmitStrategy, SessionWindow, SessionWindows, Windowed
 
@@ -31,7 +30,7 @@ class SessionAggregate(Aggregation):
 
     def view(self) -> ValueGetterSupplier:
         """How others look the table up: by key and session."""
-        return SessionValueGetterSupplier(self.store_name)
+        return StoreValueGetterSupplier(self.store_name, SessionValueGetter)
 
 
 class SessionAggregateProcessor(Processor):
@@ -137,44 +136,11 @@ class SessionAggregateProcessor(Processor):
         return count
 
 
-@dataclass(slots=True)
-class SessionValueGetter:
+class SessionValueGetter(UnversionedValueGetter):
     """Reads the rows of a table that was aggregated in sessions."""
-
-    store_name: str
-    _store: Any = None
-    is_versioned: bool = False
-
-    def init(self, context: NodeContext) -> None:
-        """Look the store up."""
-        self._store = context.store(self.store_name)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
         """The row of a session; its time is the session's end."""
         window = key.window
         held = self._store.fetch_session(key.key, window.start, window.end)
         return ValueAndTimestamp.make(held, window.end)
-
-    def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
-        """Refused: sessions keep no versions."""
-        message = f"store {self.store_name!r} keeps no versions of its rows"
-        raise UnsupportedError(message)
-
-    def close(self) -> None:
-        """The store belongs to the task; nothing to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class SessionValueGetterSupplier:
-    """The value getters of a table that was aggregated in sessions."""
-
-    store_name: str
-
-    @property
-    def store_names(self) -> tuple[str, ...]:
-        """The one store."""
-        return (self.store_name,)
-
-    def get(self) -> SessionValueGetter:
-        """A new getter."""
-        return SessionValueGetter(self.store_name)

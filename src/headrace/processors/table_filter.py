@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.processors.api import NodeContext, Processor
-from headrace.processors.derived_table import DerivedTable, DerivedValueGetter, StoringProcessor
+from headrace.processors.derived_table import DerivedTable, DerivedValueGetter
 from headrace.processors.materialized import ValueGetter
+from headrace.processors.storing import StoringProcessor
 from headrace.records import Change, Record, ValueAndTimestamp
 
 Predicate = Callable[[Any, Any], Any]

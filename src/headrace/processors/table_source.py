@@ -6,9 +6,9 @@ import logging
 from typing import Any
 
 from headrace.processors.api import NodeContext, Processor
-from headrace.processors.materialized import ChangeForwarder, StoreValueGetterSupplier, TableStore
+from headrace.processors.materialized import StoreValueGetterSupplier
+from headrace.processors.storing import StoringProcessor
 from headrace.records import Change, Record
-from headrace.state.contracts import IS_LATEST, NOT_PUT
 
 logger = logging.getLogger(__name__)
 
@@ -77,22 +77,15 @@ class PassingTableSource(Processor):
             self._forward(record.with_value(Change(record.value, None)))
 
 
-class StoringTableSource(Processor):
+class StoringTableSource(StoringProcessor):
     """A table kept in a store: each record replaces the row of its key, also when it is older than the row.
 
     A versioned store may refuse a row that lies before its history; such a row is not sent on.
     """
 
-    def __init__(self, store_name: str, *, send_old_values: bool) -> None:
-        self._store_name = store_name
-        self._send_old_values = send_old_values
-
     def init(self, context: NodeContext) -> None:
         """Look up the store and bind what every record needs."""
-        store = TableStore(context, self._store_name)
-        self._get, self._put = store.get, store.put
-        self._forward = ChangeForwarder(context, store.store, send_old_values=self._send_old_values)
-        self._cached = self._forward.caching
+        super().init(context)
         self._drop = context.drop
 
     def process(self, record: Record[Any, Any]) -> None:
@@ -104,10 +97,7 @@ class StoringTableSource(Processor):
         held = self._get(key)
         if held is not None and record.timestamp < held.timestamp:
             self._warn_out_of_order(held.timestamp, record.timestamp)
-        valid_to = self._put(key, record.value, record.timestamp)
-        if valid_to != NOT_PUT and not self._cached:
-            old = None if held is None else held.value
-            self._forward(record.with_value(Change(record.value, old, valid_to == IS_LATEST)))
+        self._keep(record, record.value, None if held is None else held.value)
 
     def _warn_out_of_order(self, held_ms: int, given_ms: int) -> None:
         logger.warning(

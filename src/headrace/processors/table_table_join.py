@@ -21,15 +21,13 @@ from typing import Any
 from headrace.errors import UnsupportedError
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.materialized import (
-    ChangeForwarder,
     StoreValueGetterSupplier,
-    TableStore,
     TableSupplier,
     ValueGetter,
     ValueGetterSupplier,
 )
+from headrace.processors.storing import StoringProcessor
 from headrace.records import Change, Record, ValueAndTimestamp
-from headrace.state.contracts import IS_LATEST, NOT_PUT
 
 Joiner = Callable[[Any, Any], Any]
 
@@ -231,23 +229,9 @@ class PassingTableJoinMerge(Processor):
         self._forward(record)
 
 
-class StoringTableJoinMerge(Processor):
+class StoringTableJoinMerge(StoringProcessor):
     """Keeps the results of both sides and passes them on."""
-
-    def __init__(self, store_name: str, *, send_old_values: bool) -> None:
-        self._store_name = store_name
-        self._send_old_values = send_old_values
-
-    def init(self, context: NodeContext) -> None:
-        """Look up the store and bind what every record needs."""
-        store = TableStore(context, self._store_name)
-        self._put = store.put
-        self._forward = ChangeForwarder(context, store.store, send_old_values=self._send_old_values)
-        self._cached = self._forward.caching
 
     def process(self, record: Record[Any, Change]) -> None:
         """Keep one result."""
-        new, old = record.value.new, record.value.old
-        valid_to = self._put(record.key, new, record.timestamp)
-        if valid_to != NOT_PUT and not self._cached:
-            self._forward(record.with_value(Change(new, old, valid_to == IS_LATEST)))
+        self._keep(record, record.value.new, record.value.old)

@@ -8,8 +8,9 @@ from typing import Any, NoReturn, Protocol
 
 from headrace.errors import StreamsError
 from headrace.processors.api import NodeContext, Processor
-from headrace.processors.derived_table import DerivedTable, DerivedValueGetter, StoringProcessor
+from headrace.processors.derived_table import DerivedTable, DerivedValueGetter
 from headrace.processors.materialized import ValueGetter
+from headrace.processors.storing import StoringProcessor
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, RecordContext, ValueAndTimestamp
 
 

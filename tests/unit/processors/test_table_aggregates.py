@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from headrace.errors import StreamsError
+from headrace.processors.aggregation import ReducingAggregator, no_initial_value
 from headrace.processors.table_aggregate import TableAggregate
 from headrace.processors.table_group_by import TableGroupBy
-from headrace.processors.table_reduce import TableReduce
 from tests.unit.processors.table_fakes import FakeContext, FakeStore, change, row, started, store_named
 
 
@@ -51,7 +51,6 @@ def test_late_rows_of_versioned_tables_take_no_part_in_groups() -> None:
     "supplier",
     [
         TableGroupBy(by_first),
-        TableReduce(store_named("s"), max, min),
         TableAggregate(store_named("s"), int, lambda k, v, a: a, lambda k, v, a: a),
     ],
 )
@@ -97,7 +96,8 @@ def test_nothing_is_subtracted_from_a_group_that_has_no_aggregate() -> None:
 
 def test_a_reduction_starts_with_the_first_value_at_its_own_time() -> None:
     context = FakeContext(s=FakeStore())
-    processor = started(TableReduce(store_named("s"), lambda a, b: a + b, lambda a, b: a - b), context)
+    adder, subtractor = ReducingAggregator(lambda a, b: a + b), ReducingAggregator(lambda a, b: a - b)
+    processor = started(TableAggregate(store_named("s"), no_initial_value, adder, subtractor), context)
     processor.process(change("g", 5, timestamp=9))
     processor.process(change("g", 3, timestamp=2))
     processor.process(change("g", None, 5, timestamp=4))
