@@ -85,16 +85,60 @@ class TaskMigratedError(StreamsError):
     """The task now runs elsewhere; its host drops it without committing."""
 
 
+class MissingSourceTopicError(StreamsError, LookupError):
+    """A topic that the application reads does not exist; create it. Java: MissingSourceTopicException."""
+
+
+class InternalTopicError(StreamsError):
+    """A topic of the application's own exists, but not as it is needed; mend it, or reset the application."""
+
+
+class OffsetError(StreamsError):
+    """There is no position to read a partition from: none is committed, or what it points to is gone."""
+
+
+class UpgradeError(StreamsError):
+    """The state that an application left cannot follow the changes of its topology."""
+
+
 class UnknownStoreError(StoreError, LookupError):
     """There is no store of that name."""
 
 
 class UnknownTopicError(ArgumentError, LookupError):
-    """The topology does not read that topic."""
+    """The topology does not read that topic, or the broker does not have it."""
 
 
 class EmptyTopicError(HeadraceError, LookupError):
     """There is no record to read from the output topic. Java: NoSuchElementException."""
+
+
+class BrokerError(HeadraceError, RuntimeError):
+    """The broker could not do what was asked, and nothing of it took effect."""
+
+
+class TopicExistsError(BrokerError):
+    """There is a topic of that name already."""
+
+
+class OffsetOutOfRangeError(BrokerError, LookupError):
+    """The partition does not hold that offset: retention removed it, or it was never written."""
+
+
+class RecordTooLargeError(BrokerError, ValueError):
+    """The record is larger than its topic allows; send less, or raise max.message.bytes."""
+
+
+class CorruptLogError(BrokerError):
+    """What is on disk is not what was written there. Never skipped silently: restore the file, or give it up."""
+
+
+class LeaseHeldError(BrokerError):
+    """Another live process runs the application; stop that one, or use another application id."""
+
+
+class FencedError(BrokerError):
+    """A newer process took the application over; stop without committing. Java: ProducerFencedException."""
 
 
 class InternalError(HeadraceError):

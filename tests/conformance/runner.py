@@ -14,9 +14,11 @@ from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, HeadraceError, SerializationError, TopologyError
 from headrace.records import ValueAndTimestamp, VersionedRecord
 from headrace.windows import SessionWindow, TimeWindow
-from tests.conformance.adapter import Json, Program, printed, raw, serde
+from tests.conformance.adapter import Program
 from tests.conformance.errors import java_class_named
 from tests.conformance.functions import TestError
+from tests.conformance.printed import printed
+from tests.conformance.specs import Json, raw, serde
 
 MAX_TIME = 2**63 - 1
 

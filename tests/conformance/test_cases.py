@@ -11,15 +11,15 @@ import pytest
 from tests.conformance.cases import load_cases
 from tests.conformance.compare import check_case
 
-_OURS = Path(__file__).parent / "cases"
-_BESIDE = Path(os.environ.get("HEADRACE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
+OURS = Path(__file__).parent / "cases"
+BESIDE = Path(os.environ.get("HEADRACE_CONFORMANCE", Path(__file__).parents[3] / "shared" / "conformance"))
 
 
-def _name(case: Any) -> str:
+def case_name(case: Any) -> str:
     return f"{case['family']}/{case['name']}"
 
 
-@pytest.mark.parametrize("case", [*load_cases(_OURS), *load_cases(_BESIDE)], ids=_name)
+@pytest.mark.parametrize("case", [*load_cases(OURS), *load_cases(BESIDE)], ids=case_name)
 def test_case(case: Any) -> None:
     verdict = check_case(case)
     assert verdict.differences == {}

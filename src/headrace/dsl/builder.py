@@ -99,7 +99,7 @@ class StreamsBuilder:
         [('a', 1), ('a', None)]
         """
         _check_topic(topic, "table")
-        materialized = _materialized(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of_table(store, key_serde, value_serde, caching, logging)
         materialized.named(self._graph, f"{topic}-")
         consumed = Consumed(key_serde, value_serde, timestamp_extractor, offset_reset, name)
         source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
@@ -144,7 +144,7 @@ class StreamsBuilder:
         [('alice', 'Zug')]
         """
         _check_topic(topic, "global_table")
-        materialized = _materialized(store, key_serde, value_serde, caching, logging=False)
+        materialized = Materialized.of_table(store, key_serde, value_serde, caching, logging=False)
         if materialized.is_versioned:
             raise TopologyError("a global table cannot be versioned", at=user_line())
         queryable = store is None and caching is None
@@ -227,20 +227,6 @@ class StreamsBuilder:
         [('a', 1)]
         """
         return self._graph.build(config)
-
-
-def _materialized(
-    store: Any, key_serde: Any, value_serde: Any, caching: bool | None, logging: bool | dict[str, str] | None
-) -> Materialized:
-    materialized = Materialized.of(
-        store=True if store is None else store,
-        key_serde=key_serde,
-        value_serde=value_serde,
-        caching=caching,
-        logging=logging,
-    )
-    assert materialized is not None
-    return materialized
 
 
 def _topics(topics: str | Iterable[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from headrace.dsl import grouped_stream, ktable
 from headrace.dsl.aggregations import repartition_for
@@ -157,14 +157,7 @@ class CogroupedKStream(View):
         [('a', 2), ('a', 4)]
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         materialized = self._cogroup.materialize(given)
         kept = KeyValueMaterializer(materialized)
 
@@ -181,8 +174,14 @@ class CogroupedKStream(View):
             node_of,
         )
 
+    @overload
+    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> TimeWindowedCogroupedKStream: ...
+    @overload
+    def windowed_by(self, windows: SlidingWindows) -> SlidingWindowedCogroupedKStream: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedCogroupedKStream: ...
     @operator
-    def windowed_by(self, windows: WindowsSpec) -> Any:
+    def windowed_by(self, windows: WindowsSpec) -> WindowedCogroupedKStream:
         """Aggregate in windows: time, unlimited, sliding or session windows. Anything else is an OperatorTypeError.
 
         >>> cogrouped = StreamsBuilder().stream("in").group_by_key().cogroup(lambda key, n, sum: sum + n)
@@ -253,14 +252,7 @@ class TimeWindowedCogroupedKStream(WindowedCogroupedKStream):
         [('a@0', 1), ('a@0', 3), ('a@10', 3)]
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         return self._add(name, given, initializer, None)
 
 
@@ -296,12 +288,5 @@ class SessionWindowedCogroupedKStream(WindowedCogroupedKStream):
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(merger, 3, operator="aggregate", argument="merger")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         return self._add(name, given, initializer, merger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from headrace import serde
 from headrace.dsl import cogrouped, windowed
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headrace.plan.builder import GraphBuilder
     from headrace.plan.graph import GraphNode
     from headrace.serde import Serde
-    from headrace.windows import WindowsSpec
+    from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, WindowsSpec
 
 
 class KGroupedStream(View):
@@ -70,14 +70,7 @@ class KGroupedStream(View):
         >>> run(builder, ("a", "x"), ("a", None), ("a", "y"))
         [('a', 1), ('a', 2)]
         """
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         self._aggregations.burn_index_of_count(given)
         materialized = self._aggregations.materialize(given, AGGREGATE, value_serde=serde.long())
         node_name = name_or_generate(name, self.builder, AGGREGATE)
@@ -108,14 +101,7 @@ class KGroupedStream(View):
         [('a', 3), ('a', 5), ('a', 5)]
         """
         check_function(reducer, 2, operator="reduce", argument="reducer")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         materialized = self._aggregations.materialize(given, REDUCE, value_serde=self.value_serde)
         node_name = name_or_generate(name, self.builder, REDUCE)
         return self._add(node_name, Reduce(KeyValueMaterializer(materialized), reducer), materialized)
@@ -147,21 +133,20 @@ class KGroupedStream(View):
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         materialized = self._aggregations.materialize(given, AGGREGATE)
         node_name = name_or_generate(name, self.builder, AGGREGATE)
         kept = KeyValueMaterializer(materialized)
         return self._add(node_name, Aggregate(kept, initializer, aggregator), materialized)
 
+    @overload
+    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> windowed.TimeWindowedKStream: ...
+    @overload
+    def windowed_by(self, windows: SlidingWindows) -> windowed.SlidingWindowedKStream: ...
+    @overload
+    def windowed_by(self, windows: SessionWindows) -> windowed.SessionWindowedKStream: ...
     @operator
-    def windowed_by(self, windows: WindowsSpec) -> Any:
+    def windowed_by(self, windows: WindowsSpec) -> windowed.WindowedKStream:
         """Aggregate in windows: time, unlimited, sliding or session windows. Anything else is an OperatorTypeError.
 
         >>> builder = StreamsBuilder()

@@ -62,9 +62,7 @@ class KGroupedTable(View):
         >>> run(builder, ("al", "Zug"), ("al", None))
         [('Zug', 1), ('Zug', 0)]
         """
-        materialized = self._materialized(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = self._materialized(store, key_serde, value_serde, caching, logging)
         materialized.value_serde = materialized.value_serde or serde.long()
         supplier = TableAggregate(KeyValueMaterializer(materialized), count_initializer, count_aggregator, _one_less)
         return self._aggregate(supplier, name, names.TABLE_AGGREGATE, materialized)
@@ -94,9 +92,7 @@ class KGroupedTable(View):
         """
         check_function(adder, 2, operator="reduce", argument="adder")
         check_function(subtractor, 2, operator="reduce", argument="subtractor")
-        materialized = self._materialized(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = self._materialized(store, key_serde, value_serde, caching, logging)
         materialized.value_serde = materialized.value_serde or self.value_serde
         supplier = TableAggregate(
             KeyValueMaterializer(materialized),
@@ -135,14 +131,12 @@ class KGroupedTable(View):
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(adder, 3, operator="aggregate", argument="adder")
         check_function(subtractor, 3, operator="aggregate", argument="subtractor")
-        materialized = self._materialized(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = self._materialized(store, key_serde, value_serde, caching, logging)
         supplier = TableAggregate(KeyValueMaterializer(materialized), initializer, adder, subtractor)
         return self._aggregate(supplier, name, names.TABLE_AGGREGATE, materialized)
 
-    def _materialized(self, **keywords: Any) -> Materialized:
-        materialized = (Materialized.of(**keywords) or Materialized()).named(self.builder, names.TABLE_AGGREGATE)
+    def _materialized(self, *keywords: Any) -> Materialized:
+        materialized = (Materialized.of(*keywords) or Materialized()).named(self.builder, names.TABLE_AGGREGATE)
         materialized.key_serde = materialized.key_serde or self.key_serde
         return materialized
 

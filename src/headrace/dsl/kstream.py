@@ -1,7 +1,7 @@
 """KStream: an unbounded stream of records, and everything one can do to it.
 
-Each method adds a node to the graph and returns a view of what comes out of it. Joins are laid out in
-``stream_joins``, branches in ``branched``.
+Each method adds a node to the graph and returns a view of what comes out of it. The methods that join are in
+``stream_join_methods``, their layout in ``stream_joins``; branches are in ``branched``.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-from headrace.dsl import branched, global_table, grouped_stream, ktable, stream_joins
+from headrace.dsl import branched, grouped_stream, ktable, stream_joins
 from headrace.dsl.operator import check_function, operator
-from headrace.dsl.view import View
-from headrace.durations import Duration
+from headrace.dsl.stream_join_methods import StreamJoinMethods
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
 from headrace.plan.graph import ProcessorGraphNode, RepartitionNode, StateConnectorNode, Step, StreamSinkNode
@@ -35,14 +34,14 @@ from headrace.processors.table_source import TableSource
 from headrace.topology.checks import fresh_processors
 
 if TYPE_CHECKING:
+    from headrace.dsl.join_kinds import JoinKind
     from headrace.plan.builder import GraphBuilder
     from headrace.plan.graph import GraphNode
     from headrace.processors.api import ProcessorSupplier
     from headrace.serde import Serde
-    from headrace.windows import JoinWindows
 
 
-class KStream(View):
+class KStream(StreamJoinMethods):
     """A stream of independent records. Made by ``StreamsBuilder.stream`` and by the operators below.
 
     No operator changes the stream it is called on: each returns a new view. One that may change the key forgets the key
@@ -354,14 +353,7 @@ class KStream(View):
         """
         table_name = name_or_generate(name, self.builder, names.TO_TABLE)
         key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
-        materialized = Materialized.of(
-            store=True if store is None else store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-        )
-        assert materialized is not None
+        materialized = Materialized.of_table(store, key_serde, value_serde, caching, logging)
         materialized.named(self.builder, names.TO_TABLE)
         parent, sources = self.node, self.sources
         if self.repartition_required:
@@ -471,163 +463,10 @@ class KStream(View):
         _check_supplier(supplier, "process_values")
         return self._revalued(self._add_processor(names.PROCESS_VALUES, name, FixedKeySupplier(supplier), stores))
 
-    # Joins
+    # Joins: the methods are in ``stream_join_methods``
 
-    @overload
-    def join(
-        self,
-        other: KStream,
-        joiner: Callable[..., Any],
-        windows: JoinWindows,
-        *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        store_name: str | None = None,
-        this_store: Any = None,
-        other_store: Any = None,
-        store_kind: Any = None,
-        logging: bool | dict[str, str] | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
-    @overload
-    def join(
-        self,
-        other: ktable.KTable,
-        joiner: Callable[..., Any],
-        *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        grace: Duration | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
-    @overload
-    def join(
-        self,
-        other: global_table.GlobalKTable,
-        key_selector: Callable[[Any, Any], Any],
-        joiner: Callable[..., Any],
-        *,
-        with_key: bool = False,
-        name: str | None = None,
-    ) -> KStream: ...
-    def join(self, other: Any, *functions: Any, **options: Any) -> KStream:
-        """Combine each record with its partners; records without one are left out.
-
-        With a stream: ``joiner(left, right)`` for each pair of records with the same key that lie within ``windows``.
-        With a table: for the row of the record's key, at the time the record comes; a versioned table is asked for the
-        row as of the record's time, and ``grace`` lets records wait for late rows.
-        With a global table: for the row of the key that ``key_selector(key, value)`` returns.
-        ``with_key`` calls the joiner with the key as well, before the two values.
-
-        A record whose key or value is None is dropped and counted. Both sides must have the same number of partitions
-        (a global table need not); a side whose key may have changed goes through a repartition topic first.
-
-        >>> builder = StreamsBuilder()
-        >>> users = builder.table("users")
-        >>> builder.stream("views").join(users, lambda page, city: [page, city]).to("out")
-        >>> run(builder, ("views", "al", "home"), ("users", "al", "Zug"), ("views", "al", "help"))
-        [('al', ['help', 'Zug'])]
-        """
-        return stream_joins.join(self, other, functions, options, kind=stream_joins.INNER)
-
-    @overload
-    def left_join(
-        self,
-        other: KStream,
-        joiner: Callable[..., Any],
-        windows: JoinWindows,
-        *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        store_name: str | None = None,
-        this_store: Any = None,
-        other_store: Any = None,
-        store_kind: Any = None,
-        logging: bool | dict[str, str] | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
-    @overload
-    def left_join(
-        self,
-        other: ktable.KTable,
-        joiner: Callable[..., Any],
-        *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        grace: Duration | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
-    @overload
-    def left_join(
-        self,
-        other: global_table.GlobalKTable,
-        key_selector: Callable[[Any, Any], Any],
-        joiner: Callable[..., Any],
-        *,
-        with_key: bool = False,
-        name: str | None = None,
-    ) -> KStream: ...
-    def left_join(self, other: Any, *functions: Any, **options: Any) -> KStream:
-        """Like ``join``, but a record without a partner joins None.
-
-        In a join of streams such a result comes when the window and its grace period have passed in stream time. A
-        record of this stream without a key is kept and joins None; one without a value is dropped and counted.
-
-        >>> builder = StreamsBuilder()
-        >>> users = builder.table("users")
-        >>> builder.stream("views").left_join(users, lambda page, city: [page, city]).to("out")
-        >>> run(builder, ("views", "al", "home"), ("users", "al", "Zug"), ("views", "al", "help"))
-        [('al', ['home', None]), ('al', ['help', 'Zug'])]
-        """
-        return stream_joins.join(self, other, functions, options, kind=stream_joins.LEFT)
-
-    @operator
-    def outer_join(
-        self,
-        other: KStream,
-        joiner: Callable[..., Any],
-        windows: JoinWindows,
-        *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        store_name: str | None = None,
-        this_store: Any = None,
-        other_store: Any = None,
-        store_kind: Any = None,
-        logging: bool | dict[str, str] | None = None,
-        name: str | None = None,
-    ) -> KStream:
-        """Like ``left_join`` with a stream, but also records of ``other`` without a partner join None.
-
-        >>> builder = StreamsBuilder()
-        >>> clicks, buys = builder.stream("clicks"), builder.stream("buys")
-        >>> clicks.outer_join(buys, lambda click, buy: [click, buy], JoinWindows(10)).to("out")
-        >>> run(builder, ("buys", "a", 9, 0), ("clicks", "b", 1, 30), ("buys", "b", 2, 35))
-        [('a', [None, 9]), ('b', [1, 2])]
-        """
-        options = {
-            "with_key": with_key,
-            "key_serde": key_serde,
-            "value_serde": value_serde,
-            "other_value_serde": other_value_serde,
-            "store_name": store_name,
-            "this_store": this_store,
-            "other_store": other_store,
-            "store_kind": store_kind,
-            "logging": logging,
-            "name": name,
-        }
-        return stream_joins.join(self, other, (joiner, windows), options, kind=stream_joins.OUTER)
+    def _join(self, other: Any, functions: tuple[Any, ...], options: dict[str, Any], kind: JoinKind) -> KStream:
+        return stream_joins.join(self, other, functions, options, kind=kind)
 
     def repartition_for_join(
         self, base_name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, named: bool

@@ -1,15 +1,15 @@
-"""KTable: a changelog read as a table, and the operations on it. Foreign-key joins are in ``foreign_key``."""
+"""KTable: a changelog read as a table, and the operations on it. Joins are laid out in ``table_joins``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from headrace.dsl import foreign_key as foreign_keys
-from headrace.dsl import grouped_table, kstream
+from headrace.dsl import grouped_table, kstream, table_joins
+from headrace.dsl.join_kinds import INNER, LEFT, OUTER
 from headrace.dsl.operator import check_function, operator
 from headrace.dsl.view import View
-from headrace.errors import ArgumentError, OperatorTypeError, TopologyError, user_line
+from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
 from headrace.plan.grace import grace_above
 from headrace.plan.graph import (
@@ -18,18 +18,16 @@ from headrace.plan.graph import (
     StateConnectorNode,
     Step,
     TableSuppressNode,
-    TableTableJoinNode,
     VersionedSemanticsNode,
 )
 from headrace.plan.materialized import Materialized
-from headrace.plan.names import name_or_generate, suffixed_or_generate
+from headrace.plan.names import name_or_generate
 from headrace.plan.stores import KeyValueMaterializer
 from headrace.processors.materialized import ValueGetterSupplier
 from headrace.processors.suppress import Suppress
 from headrace.processors.table_filter import TableFilter
 from headrace.processors.table_group_by import TableGroupBy
 from headrace.processors.table_map_values import TableMapValues
-from headrace.processors.table_table_join import ReversedJoiner, TableJoinMerge, TableJoinSide
 from headrace.processors.table_to_stream import TableToStream
 from headrace.processors.table_transform_values import TableTransformValues
 from headrace.state.buffers.suppress import SuppressBufferBuilder
@@ -93,9 +91,7 @@ class KTable(View):
         [('a', 2), ('a', None)]
         """
         check_function(predicate, 2, operator="filter", argument="predicate")
-        materialized = Materialized.of(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
         return self._filter(predicate, False, name, materialized)
 
     @operator
@@ -118,9 +114,7 @@ class KTable(View):
         [('a', 1), ('a', None)]
         """
         check_function(predicate, 2, operator="filter_not", argument="predicate")
-        materialized = Materialized.of(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
         return self._filter(predicate, True, name, materialized)
 
     def _filter(
@@ -160,9 +154,7 @@ class KTable(View):
         [('a', 20), ('a', None)]
         """
         check_function(mapper, 2 if with_key else 1, operator="map_values", argument="mapper")
-        materialized = Materialized.of(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
         kept = self._store_if_named(materialized, burn=names.TABLE_MAP_VALUES)
         name = name_or_generate(name, self.builder, names.TABLE_MAP_VALUES)
         supplier = TableMapValues(self.supplier, kept, mapper, with_key)
@@ -197,9 +189,7 @@ class KTable(View):
         [('a', True), ('a', False)]
         """
         check_function(supplier, 0, operator="transform_values", argument="supplier")
-        materialized = Materialized.of(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
         kept = self._store_if_named(materialized)
         name = name_or_generate(name, self.builder, names.TABLE_TRANSFORM_VALUES)
         table = TableTransformValues(self.supplier, kept, supplier)
@@ -361,15 +351,10 @@ class KTable(View):
         >>> run(builder, ("orders", "o1", {"user": "al"}), ("users", "al", "Zug"), ("users", "al", None))
         [('o1', 'Zug'), ('o1', None)]
         """
-        materialized = Materialized.of(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
         partitioners = (partitioner, other_partitioner)
-        self._check_join("join", other, joiner, foreign_key, with_key, partitioners)
-        if foreign_key is None:
-            return self._join(other, joiner, name, materialized, keep_left=False, keep_right=False)
-        return foreign_keys.join(
-            self, other, foreign_key, joiner, partitioners, name, materialized, with_key=with_key, left_join=False
+        return table_joins.join(
+            self, other, joiner, INNER, name, materialized, foreign_key, with_key=with_key, partitioners=partitioners
         )
 
     @operator
@@ -399,15 +384,10 @@ class KTable(View):
         >>> run(builder, ("names", "1", "Al"), ("cities", "1", "Zug"))
         [('1', ['Al', None]), ('1', ['Al', 'Zug'])]
         """
-        materialized = Materialized.of(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
+        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
         partitioners = (partitioner, other_partitioner)
-        self._check_join("left_join", other, joiner, foreign_key, with_key, partitioners)
-        if foreign_key is None:
-            return self._join(other, joiner, name, materialized, keep_left=True, keep_right=False)
-        return foreign_keys.join(
-            self, other, foreign_key, joiner, partitioners, name, materialized, with_key=with_key, left_join=True
+        return table_joins.join(
+            self, other, joiner, LEFT, name, materialized, foreign_key, with_key=with_key, partitioners=partitioners
         )
 
     @operator
@@ -433,76 +413,5 @@ class KTable(View):
         >>> run(builder, ("cities", "1", "Zug"), ("cities", "1", None))
         [('1', [None, 'Zug']), ('1', None)]
         """
-        materialized = Materialized.of(
-            store=store, key_serde=key_serde, value_serde=value_serde, caching=caching, logging=logging
-        )
-        self._check_join("outer_join", other, joiner, None, False, (None, None))
-        return self._join(other, joiner, name, materialized, keep_left=True, keep_right=True)
-
-    def _check_join(
-        self,
-        kind: str,
-        other: Any,
-        joiner: Any,
-        foreign_key: Any,
-        with_key: bool,
-        partitioners: tuple[Any, Any],
-    ) -> None:
-        if not isinstance(other, KTable):
-            message = f"{kind}(): a table joins with a KTable, not with {other!r}"
-            raise OperatorTypeError(message, at=user_line())
-        check_function(joiner, 2, operator=kind, argument="joiner", with_key=False)
-        if foreign_key is not None:
-            check_function(foreign_key, 2 if with_key else 1, operator=kind, argument="foreign_key")
-        elif with_key or partitioners != (None, None):
-            message = f"{kind}(): with_key, partitioner and other_partitioner belong to foreign-key joins"
-            raise ArgumentError(message, hint="Give foreign_key= too, or leave them out.", at=user_line())
-
-    def _join(
-        self,
-        other: KTable,
-        joiner: Callable[[Any, Any], Any],
-        name: str | None,
-        materialized: Materialized | None,
-        *,
-        keep_left: bool,
-        keep_right: bool,
-    ) -> KTable:
-        builder = self.builder
-        if materialized is not None:
-            materialized.named(builder, names.TABLE_MERGE)
-            materialized.key_serde = materialized.key_serde or self.key_serde
-        merge_name = name_or_generate(name, builder, names.TABLE_MERGE)
-        sources = self.copartition_with(other)
-        if keep_left:
-            self.enable_sending_old_values(True)
-        if keep_right:
-            other.enable_sending_old_values(True)
-        this_side = TableJoinSide(self.supplier, other.supplier, joiner, not keep_right, not keep_left)
-        other_side = TableJoinSide(other.supplier, self.supplier, ReversedJoiner(joiner), not keep_left, not keep_right)
-        merge = TableJoinMerge(
-            this_side, other_side, None if materialized is None else KeyValueMaterializer(materialized)
-        )
-        node = TableTableJoinNode(
-            merge_name,
-            Step(suffixed_or_generate(name, "-join-this", builder, names.TABLE_JOIN_THIS), this_side),
-            Step(suffixed_or_generate(name, "-join-other", builder, names.TABLE_JOIN_OTHER), other_side),
-            Step(merge_name, merge),
-            self.name,
-            other.name,
-            self.value_getter_supplier().store_names,
-            other.value_getter_supplier().store_names,
-        )
-        node.output_versioned = materialized is not None and materialized.is_versioned
-        builder.add_graph_node(self.node, node)
-        builder.add_graph_node(other.node, node)
-        return KTable(
-            merge_name,
-            self.key_serde if materialized is None else materialized.key_serde,
-            None if materialized is None else materialized.value_serde,
-            sources,
-            None if materialized is None else materialized.store_name,
-            merge,
-            node,
-            builder,
-        )
+        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        return table_joins.join(self, other, joiner, OUTER, name, materialized)

@@ -24,7 +24,9 @@ def operator(method: Callable[P, R]) -> Callable[P, R]:
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise _argument_error(method.__qualname__, names, kwargs, error) from None
+            # The class that the user has in hand, not one that it inherits the method from.
+            name = f"{type(args[0]).__name__}.{method.__name__}" if args else method.__qualname__
+            raise _argument_error(name, names, kwargs, error) from None
         return method(*args, **kwargs)
 
     return checked

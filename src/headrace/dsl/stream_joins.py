@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.dsl import global_table, kstream, ktable
+from headrace.dsl.join_kinds import OUTER, JoinKind
 from headrace.dsl.operator import call_as, check_function
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, OperatorTypeError, user_line
@@ -26,20 +26,6 @@ from headrace.windows import JoinWindows
 if TYPE_CHECKING:
     from headrace.plan.graph import GraphNode
     from headrace.serde import Serde
-
-
-@dataclass(frozen=True)
-class JoinKind:
-    """Which sides give a result without a partner."""
-
-    method: str
-    left_outer: bool
-    right_outer: bool
-
-
-INNER = JoinKind("join", left_outer=False, right_outer=False)
-LEFT = JoinKind("left_join", left_outer=True, right_outer=False)
-OUTER = JoinKind("outer_join", left_outer=True, right_outer=True)
 
 
 def join(

@@ -90,14 +90,7 @@ class WindowedKStream(View):
         >>> run(builder, ("a", "x", 1), ("a", "y", 14), ("a", "late", 2), ("a", "z", 15), ("a", "too late", 3))
         [('a@0', 1), ('a@10', 1), ('a@0', 2), ('a@10', 2)]
         """
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         if self._count_burns_index:
             self._aggregations.burn_index_of_count(given)
         materialized = self._aggregations.materialize(given, AGGREGATE, value_serde=serde.long())
@@ -125,14 +118,7 @@ class WindowedKStream(View):
         [(0, 3), (0, 5), (10, 4)]
         """
         check_function(reducer, 2, operator="reduce", argument="reducer")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         materialized = self._aggregations.materialize(given, REDUCE, value_serde=self.value_serde)
         fold = Fold(no_initial_value, ReducingAggregator(reducer), ReducingMerger(reducer))
         return self._add(REDUCE, name, materialized, fold)
@@ -174,14 +160,7 @@ class TimeWindowedKStream(WindowedKStream):
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         materialized = self._aggregations.materialize(given, AGGREGATE)
         return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator))
 
@@ -224,14 +203,7 @@ class SessionWindowedKStream(WindowedKStream):
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
         check_function(merger, 3, operator="aggregate", argument="merger")
-        given = Materialized.of(
-            store=store,
-            key_serde=key_serde,
-            value_serde=value_serde,
-            caching=caching,
-            logging=logging,
-            retention=retention,
-        )
+        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
         materialized = self._aggregations.materialize(given, AGGREGATE)
         return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator, merger))
 

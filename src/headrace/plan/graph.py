@@ -6,6 +6,7 @@ in which they were created, parents first.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,6 @@ from headrace.errors import ArgumentError, TopologyError, user_line
 from headrace.processors.api import provided_stores
 
 if TYPE_CHECKING:
-    from headrace.processors.materialized import ValueGetterSupplier
     from headrace.serde import Serde
     from headrace.topology import Topology
 
@@ -31,7 +31,7 @@ class Step:
         topology.add_processor(self.name, self.supplier, parents)
 
 
-class GraphNode:
+class GraphNode(ABC):
     """A node of the logical graph. Children and parents keep the order in which they were added."""
 
     def __init__(
@@ -80,9 +80,9 @@ class GraphNode:
         for child in self.children:
             self.remove_child(child)
 
+    @abstractmethod
     def write(self, topology: Topology) -> None:
         """Add what this node stands for to ``topology``."""
-        raise NotImplementedError
 
 
 class RootNode(GraphNode):
@@ -476,8 +476,3 @@ class TableTableJoinNode(GraphNode):
         self.merge_step.write(topology, self.this.name, self.other.name)
         topology.connect_processor_and_state_stores(self.this.name, *self.other_store_names)
         topology.connect_processor_and_state_stores(self.other.name, *self.this_store_names)
-
-
-def store_names_of(getters: Sequence[ValueGetterSupplier]) -> tuple[str, ...]:
-    """The stores that all these value getters read."""
-    return tuple(name for getter in getters for name in getter.store_names)

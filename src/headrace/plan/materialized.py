@@ -37,7 +37,6 @@ class Materialized:
     @classmethod
     def of(
         cls,
-        *,
         store: Any = None,
         key_serde: Any = None,
         value_serde: Any = None,
@@ -66,6 +65,20 @@ class Materialized:
                 message = f"retention cannot be negative ({result.retention_ms} ms)"
                 raise ArgumentError(message)
         return result
+
+    @classmethod
+    def of_table(
+        cls,
+        store: Any,
+        key_serde: Any,
+        value_serde: Any,
+        caching: bool | None,
+        logging: bool | dict[str, str] | None,
+    ) -> Materialized:
+        """The same for a table that may come to need a store later: without ``store`` it has a generated name."""
+        materialized = cls.of(True if store is None else store, key_serde, value_serde, caching, logging)
+        assert materialized is not None
+        return materialized
 
     def _take_store(self, store: Any) -> None:
         if isinstance(store, str):

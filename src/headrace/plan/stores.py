@@ -6,6 +6,7 @@ once the settings are known; a supplier given by the user wins over them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentError, InternalError, OperatorTypeError, user_line
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 
-class Materializer:
+class Materializer(ABC):
     """A store builder made from the ``store=`` keywords of an operator."""
 
     is_window_store = False
@@ -116,11 +117,11 @@ class Materializer:
     def _may_cache(self) -> bool:
         return True
 
-    def _default_supplier(self, kind: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _default_supplier(self, kind: Any) -> Any: ...
 
-    def _builder_of(self, supplier: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _builder_of(self, supplier: Any) -> Any: ...
 
     def _check_retention(self, needed_ms: int, needed: str) -> None:
         if self.retention_ms is not None and needed_ms > self.retention_ms:

@@ -133,7 +133,7 @@ class Processor:
     [('a', 'x!')]
     """
 
-    context: Any
+    context: ProcessorContext
 
     def init(self, context: Any) -> None:
         """Called once, before the first record. Look up stores and schedule here, after ``super().init(context)``."""
@@ -149,6 +149,9 @@ class Processor:
 
 class FixedKeyProcessor(Processor):
     """A processor that cannot change the key: what ``process_values`` takes. Its records are ``FixedKeyRecord``."""
+
+    context: Any
+    """Like that of a processor; its ``forward`` takes a ``FixedKeyRecord``."""
 
 
 ProcessorSupplier = Callable[[], Processor]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +17,7 @@ from headrace.records import ValueAndTimestamp
 
 
 @dataclass
-class DerivedTable:
+class DerivedTable(ABC):
     """The supplier of a table that is computed from ``parent``, and kept only where ``store`` is given.
 
     A table that is not kept is looked up by computing the row of its parent again.
@@ -44,9 +45,9 @@ class DerivedTable:
             self.send_old_values = True
         return self.send_old_values
 
+    @abstractmethod
     def getter(self, parent: ValueGetter) -> ValueGetter:
         """A getter that computes rows of this table from those of the parent."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class DerivedValueGetterSupplier:
         return self.table.getter(self.parent.get())
 
 
-class DerivedValueGetter:
+class DerivedValueGetter(ABC):
     """Looks up the parent's row and computes this table's from it."""
 
     def __init__(self, parent: ValueGetter) -> None:
@@ -93,6 +94,6 @@ class DerivedValueGetter:
         """Close the parent's getter."""
         self._parent.close()
 
+    @abstractmethod
     def compute(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
         """The row of this table, from the parent's."""
-        raise NotImplementedError

@@ -36,6 +36,8 @@ class SelfJoinProcessor(Processor):
     first pair of a later time.
     """
 
+    kept = ("_stream_time",)
+
     def __init__(self, store_name: str, windows: JoinWindows, joiner: Joiner) -> None:
         self._store_name = store_name
         self._before_ms, self._after_ms = windows.before_ms, windows.after_ms

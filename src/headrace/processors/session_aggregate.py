@@ -41,6 +41,7 @@ class SessionAggregateProcessor(Processor):
     is the end of its session; as in Kafka, updates carry no headers.
     """
 
+    kept = ("_stream_time", "_final")
     _forward_update: Callable[[Record[Any, Any]], None] | None
     _final: EmitFinal | None
 

@@ -6,7 +6,7 @@ Unmatched records of an outer side wait in a store until stream time has passed 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.joiners import Joiner, Reversed
@@ -21,6 +21,8 @@ _DEFAULT_EMIT_INTERVAL_MS = 1000
 @dataclass(slots=True)
 class JoinClock:
     """What the two sides of a join in one task know together."""
+
+    kept: ClassVar[tuple[str, ...]] = ("stream_time", "oldest_waiting", "next_emit_ms")
 
     stream_time: int = NO_TIMESTAMP
     oldest_waiting: int = MAX_TIMESTAMP
@@ -105,6 +107,8 @@ class StreamStreamJoinProcessor(Processor):
 
 class OuterStreamStreamJoinProcessor(StreamStreamJoinProcessor):
     """A side of a left or outer join: on an outer side, records without a partner wait and then go alone."""
+
+    kept = ("_clock",)
 
     def __init__(self, join: StreamStreamJoin) -> None:
         super().__init__(join)

@@ -116,6 +116,8 @@ class BufferedStreamTableJoinProcessor(StreamTableJoinProcessor):
     Records leave in the order of their timestamps. One that comes later than that is joined at once.
     """
 
+    kept = ("_stream_time",)
+
     def __init__(self, join: StreamTableJoin, buffer_name: str) -> None:
         super().__init__(join)
         self._buffer_name = buffer_name

@@ -58,6 +58,8 @@ class Suppress:
 class SuppressProcessor(Processor):
     """Buffers each change, then lets go what is due, or what no longer fits."""
 
+    kept = ("_stream_time",)
+
     def __init__(self, settings: Suppress) -> None:
         self._store_name = settings.store.name
         self._limits, self._wait_ms, self._final = settings.limits, settings.wait_ms, settings.final

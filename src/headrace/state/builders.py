@@ -12,24 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import OperatorTypeError
 from headrace.state.bytes_stores import BytesKeyValueStore, BytesSessionStore, BytesWindowStore
-from headrace.state.layers.adapters import PlainKeyValueAsTimestamped, PlainWindowAsTimestamped
-from headrace.state.layers.caching import CachingKeyValueStore, CachingSessionStore, CachingWindowStore
-from headrace.state.layers.headers import (
-    HEADERS,
-    SESSION_HEADERS,
-    key_value_for_headers,
-    session_for_headers,
-    window_for_headers,
+from headrace.state.layers.adapters import (
+    KeyValueAdapter,
+    PlainKeyValueAsTimestamped,
+    PlainWindowAsTimestamped,
+    WindowAdapter,
 )
+from headrace.state.layers.headers import HEADERS, SESSION_HEADERS, for_headers, session_for_headers
+from headrace.state.layers.key_value_caching import CachingKeyValueStore
 from headrace.state.layers.logging import (
     ChangeLoggingKeyValueStore,
     ChangeLoggingSessionStore,
     ChangeLoggingWindowStore,
 )
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
+from headrace.state.layers.session_caching import CachingSessionStore
 from headrace.state.layers.time_ordered_caching import TimeOrderedCachingWindowStore
-from headrace.state.rocksdb.time_ordered import TimeOrderedWindowSupplier
+from headrace.state.layers.window_caching import CachingWindowStore
 from headrace.state.store_builder import StoreBuilder
+from headrace.state.suppliers import TimeOrderedWindowSupplier
 from headrace.state.value_codecs import PLAIN, TIMESTAMPED, ValueCodec
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class HeadersKeyValueStoreBuilder(KeyValueStoreBuilder):
 
     def _for_codec(self, store: BytesKeyValueStore) -> BytesKeyValueStore:
         has_headers, is_timestamped = self._supplier_is("has_headers"), self._supplier_is("is_timestamped")
-        return key_value_for_headers(store, has_headers=has_headers, is_timestamped=is_timestamped)
+        return for_headers(store, KeyValueAdapter, has_headers=has_headers, is_timestamped=is_timestamped)
 
 
 class WindowStoreBuilder(TypedStoreBuilder):
@@ -180,7 +181,7 @@ class HeadersWindowStoreBuilder(WindowStoreBuilder):
 
     def _for_codec(self, store: BytesWindowStore) -> BytesWindowStore:
         has_headers, is_timestamped = self._supplier_is("has_headers"), self._supplier_is("is_timestamped")
-        return window_for_headers(store, has_headers=has_headers, is_timestamped=is_timestamped)
+        return for_headers(store, WindowAdapter, has_headers=has_headers, is_timestamped=is_timestamped)
 
     def _duplicates_log_config(self) -> Mapping[str, str]:
         return {}

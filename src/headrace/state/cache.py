@@ -183,19 +183,14 @@ class ThreadCache:
         """Forget the entries of one cache."""
         self.size_bytes -= cache.size_bytes
         cache.clear()
+        if not any(map(len, self._caches.values())):
+            # What is written to a cache while one of its entries is let go is counted twice.
+            self.size_bytes = 0
 
     def close(self, cache: NamedCache) -> None:
         """Give the cache up."""
         self._caches.pop(cache.name, None)
         self.clear(cache)
-
-    def resize(self, max_bytes: int) -> None:
-        """Change the budget; if it shrinks, evict from all caches in turn."""
-        self.max_bytes = max_bytes
-        while self.size_bytes > self.max_bytes:
-            for cache in list(self._caches.values()):
-                if self.size_bytes > self.max_bytes:
-                    self._evict(cache)
 
     def _evict(self, cache: NamedCache) -> None:
         before = cache.size_bytes

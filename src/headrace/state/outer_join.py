@@ -6,7 +6,7 @@ One entry per time, side and key holds the list of values that wait; entries are
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import OperatorTypeError
@@ -15,6 +15,7 @@ from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.lists import ListSerde
 from headrace.serde.primitives import BytesSerde
 from headrace.state.contracts import FlushListener, StoreContext, StoreIterator
+from headrace.state.memory.store import home_of
 from headrace.state.ordered_map import OrderedMap
 from headrace.state.rocksdb.database import Database
 from headrace.state.store_builder import StoreBuilder
@@ -75,7 +76,11 @@ class OuterJoinStore:
         self._key_serde = resolve_key_serde(key_serde, context.config)
         self._left_serde = resolve_value_serde(left_serde, context.config)
         self._right_serde = resolve_value_serde(right_serde, context.config)
-        self._entries = Database.open(self.name, context) if self.persistent else OrderedMap[bytes, bytes]()
+        self._home = None if self.persistent else home_of(self.name, context)
+        if self.persistent:
+            self._entries = Database.open(self.name, context)
+        else:
+            self._entries = OrderedMap[bytes, bytes]() if self._home is None else self._home
         context.register(self, self.restore)
 
     def flush(self) -> None:
@@ -88,7 +93,7 @@ class OuterJoinStore:
 
     def close(self) -> None:
         """Close the store."""
-        if self.persistent and self._entries is not None:
+        if self._entries is not None and (self.persistent or self._home is not None):
             self._entries.close()
         self._entries = None
 
@@ -184,19 +189,3 @@ class OuterJoinStoreBuilder(StoreBuilder):
             in_memory=self.in_memory,
             logging=self.logging_enabled,
         )
-
-
-def outer_join_store_builder(
-    name: str,
-    key_serde: Serde[Any] | None,
-    left_value_serde: Serde[Any] | None,
-    right_value_serde: Serde[Any] | None,
-    *,
-    in_memory: bool,
-    logging: bool | Mapping[str, str] = True,
-) -> OuterJoinStoreBuilder:
-    """The builder of a join's store of waiting rows; ``logging`` may hold settings of the changelog topic."""
-    builder = OuterJoinStoreBuilder(name, key_serde, left_value_serde, right_value_serde, in_memory=in_memory)
-    if logging is False:
-        return builder.with_logging_disabled()
-    return builder.with_logging_enabled({} if logging is True else logging)

@@ -23,7 +23,6 @@ from headrace.state.builders import (
     WindowStoreBuilder,
 )
 from headrace.state.layers.versioned import VersionedStoreBuilder
-from headrace.state.rocksdb.time_ordered import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
 from headrace.state.suppliers import (
     InMemoryKeyValueSupplier,
     InMemorySessionSupplier,
@@ -32,6 +31,8 @@ from headrace.state.suppliers import (
     RocksDBKeyValueSupplier,
     RocksDBSessionSupplier,
     RocksDBWindowSupplier,
+    TimeOrderedSessionSupplier,
+    TimeOrderedWindowSupplier,
     VersionedSupplier,
 )
 from headrace.windows import EmitStrategy
@@ -46,7 +47,6 @@ __all__ = [
     "in_memory",
     "in_memory_session",
     "in_memory_window",
-    "join_window",
     "key_value",
     "lru",
     "persistent",
@@ -266,13 +266,6 @@ def timestamped_window(
     """
     kind = HeadersWindowStoreBuilder if _keeps_headers(supplier) else TimestampedWindowStoreBuilder
     return kind(supplier, key_serde, value_serde)
-
-
-def join_window(
-    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-) -> WindowStoreBuilder:
-    """A builder of a stream join's window stores: values with timestamp and headers, whatever the supplier keeps."""
-    return HeadersWindowStoreBuilder(supplier, key_serde, value_serde)
 
 
 def session(

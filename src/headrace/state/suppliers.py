@@ -9,9 +9,10 @@ from headrace.state.memory.lru import LRUStore
 from headrace.state.memory.session import InMemorySessionStore
 from headrace.state.memory.window import InMemoryWindowStore
 from headrace.state.rocksdb.kv import RocksDBStore
-from headrace.state.rocksdb.session import RocksDBSessionStore
+from headrace.state.rocksdb.session import RocksDBSessionStore, SegmentedSessions
+from headrace.state.rocksdb.time_ordered import RocksDBTimeOrderedSessionStore, RocksDBTimeOrderedWindowStore
 from headrace.state.rocksdb.versioned import RocksDBVersionedStore
-from headrace.state.rocksdb.window import RocksDBWindowStore
+from headrace.state.rocksdb.window import RocksDBWindowStore, SegmentedWindows
 
 _MIN_SEGMENT_INTERVAL_MS = 60_000
 
@@ -90,9 +91,9 @@ class RocksDBWindowSupplier:
     @property
     def segment_interval_ms(self) -> int:
         """How much time one segment holds."""
-        return max(self.retention_ms // 2, _MIN_SEGMENT_INTERVAL_MS)
+        return _segment_interval(self.retention_ms)
 
-    def get(self) -> RocksDBWindowStore:
+    def get(self) -> SegmentedWindows:
         """A new store."""
         return RocksDBWindowStore(
             self.name, self.retention_ms, self.segment_interval_ms, retain_duplicates=self.retain_duplicates
@@ -130,9 +131,9 @@ class RocksDBSessionSupplier:
     @property
     def segment_interval_ms(self) -> int:
         """How much time one segment holds."""
-        return max(self.retention_ms // 2, _MIN_SEGMENT_INTERVAL_MS)
+        return _segment_interval(self.retention_ms)
 
-    def get(self) -> RocksDBSessionStore:
+    def get(self) -> SegmentedSessions:
         """A new store."""
         return RocksDBSessionStore(self.name, self.retention_ms, self.segment_interval_ms)
 
@@ -151,3 +152,35 @@ class InMemorySessionSupplier:
     def get(self) -> InMemorySessionStore:
         """A new store."""
         return InMemorySessionStore(self.name, self.retention_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOrderedWindowSupplier(RocksDBWindowSupplier):
+    """Window stores in RocksDB that are ordered by time, perhaps with an index by key."""
+
+    is_timestamped: bool = True
+    with_index: bool = False
+
+    def get(self) -> RocksDBTimeOrderedWindowStore:
+        """A new store."""
+        return RocksDBTimeOrderedWindowStore(
+            self.name,
+            self.retention_ms,
+            self.segment_interval_ms,
+            self.window_size_ms,
+            retain_duplicates=self.retain_duplicates,
+            with_index=self.with_index,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TimeOrderedSessionSupplier(RocksDBSessionSupplier):
+    """Session stores in RocksDB that are ordered by time."""
+
+    def get(self) -> RocksDBTimeOrderedSessionStore:
+        """A new store."""
+        return RocksDBTimeOrderedSessionStore(self.name, self.retention_ms, self.segment_interval_ms)
+
+
+def _segment_interval(retention_ms: int) -> int:
+    return max(retention_ms // 2, _MIN_SEGMENT_INTERVAL_MS)

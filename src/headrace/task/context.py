@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from headrace.metrics import StreamsMetrics
     from headrace.serde import Serde
     from headrace.state.cache import ThreadCache
+    from headrace.state.rocksdb.task_databases import TaskDatabases
     from headrace.task.collector import RecordCollector
     from headrace.task.state_registry import StateRegistry
 
@@ -71,6 +72,7 @@ class TaskContext:
         "cache",
         "collector",
         "config",
+        "databases",
         "global_stores",
         "headers",
         "host",
@@ -122,6 +124,8 @@ class TaskContext:
         self.is_active = False
         self.processor_metadata: dict[str, int] = {}
         self.metadata_changed = False
+        self.databases: TaskDatabases | None = None
+        """Where stores keep their entries in a task that is put down between batches."""
         self._changelogs = changelogs
         self._state_dir = state_dir
 
@@ -147,7 +151,7 @@ class TaskContext:
         """The directory of this task, made when somebody first asks for it."""
         if not isinstance(self._state_dir, Path):
             self._state_dir = self._state_dir()
-        self._state_dir.mkdir(parents=True, exist_ok=True)
+        self._state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._state_dir
 
     def register(self, store: StateStore, restore: RestoreCallback | None) -> None:

@@ -124,6 +124,7 @@ class RecordQueue:
                 try:
                     next_key, next_value = read_key(topic, key), read_value(topic, value)
                 except Exception:
+                    # Whatever a serde raises: ``_advance`` reads the record once more and asks the handler about it.
                     self._advance()
                 else:
                     if is_stamped and timestamp >= 0:
@@ -297,6 +298,11 @@ class PartitionGroup:
             elif not self._may_skip(partition, now_ms):
                 return False
         return self.has_records
+
+    @property
+    def partition_times(self) -> dict[TopicPartition, int]:
+        """The highest timestamp of each partition so far."""
+        return {partition: queue.partition_time for partition, queue in self._queues.items()}
 
     def set_partition_time(self, partition: TopicPartition, timestamp: int) -> None:
         """Go on from a committed partition time."""

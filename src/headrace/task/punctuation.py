@@ -6,7 +6,7 @@ next point of its grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from headrace.processors.api import Punctuator
@@ -22,6 +22,8 @@ class Punctuation:
     interval_ms: int
     punctuator: Punctuator
     is_cancelled: bool = False
+    number: int = 0
+    """Which one it is among those that its node has scheduled."""
 
     def cancel(self) -> None:
         """Never call the punctuator again; also from inside the punctuator."""
@@ -77,6 +79,12 @@ class PunctuationQueue:
     def clear(self) -> None:
         """Forget every schedule."""
         self._queue.clear()
+
+    def replace(self, punctuations: Iterable[Punctuation]) -> None:
+        """Hold these instead, given in the order of ``waiting``."""
+        self._queue.clear()
+        for punctuation in punctuations:
+            self._queue.offer(punctuation)
 
     def _forget_cancelled(self) -> None:
         while (head := self._queue.peek()) is not None and head.is_cancelled:

@@ -9,6 +9,8 @@ from typing import Any
 from headrace.errors import ArgumentError, ProcessingError, StoreError, StreamsError, WrongTypeError
 from headrace.records import Headers
 from headrace.state.contracts import RestoreCallback, StateStore
+from headrace.state.keeping import layers
+from headrace.state.layers.caching import Caching
 from headrace.task.checkpoint import FILE_NAME
 
 log = logging.getLogger(__name__)
@@ -64,6 +66,13 @@ class StateRegistry:
     def flush_caches(self) -> None:
         """Let what caches and buffers hold go on; this may process records downstream."""
         self._each("flush the cache of", lambda store: getattr(store, "flush_cache", store.flush)())
+
+    def clear_caches(self) -> None:
+        """Forget what is cached, written or not: what is read next comes from the stores."""
+        for store in self._stores.values():
+            for layer in layers(store):
+                if isinstance(layer, Caching):
+                    layer.clear_cache()
 
     def flush(self) -> None:
         """Flush every store."""

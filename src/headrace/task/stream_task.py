@@ -3,6 +3,9 @@
 The life of a task: ``initialize`` opens the stores, ``restore`` fills them from changelogs, ``start`` initialises the
 nodes; then ``add_records``, ``process``, ``punctuate_stream_time``, ``punctuate_wall_clock`` and, whenever the host
 wants to keep what was done, ``prepare_commit`` and ``post_commit``; at last ``suspend`` and ``close``.
+
+A host that works in batches puts the task down after each and takes it up again, as another object and maybe in another
+process: ``open`` instead of ``initialize``, ``commit`` at the end (or ``abandon``, which leaves everything as it was).
 """
 
 from __future__ import annotations
@@ -13,19 +16,42 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.errors import ProcessingError, StreamsError, TaskCorruptedError, TaskMigratedError
+from headrace.errors import (
+    IllegalStateError,
+    ProcessingError,
+    StoreError,
+    StreamsError,
+    TaskCorruptedError,
+    TaskMigratedError,
+)
 from headrace.metrics import Sensor, StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, RecordContext
 from headrace.state.cache import ThreadCache
+from headrace.state.rocksdb.task_databases import TaskDatabases, memory_directory
+from headrace.state.rocksdb.visits import CHUNK_BYTES, Visit
 from headrace.task import commit_metadata
+from headrace.task.checkpoint import FILE_NAME as CHECKPOINT
+from headrace.task.checkpoint import read_checkpoint, write_checkpoint
 from headrace.task.collector import ProducerPort, RecordCollector
 from headrace.task.context import TaskContext
 from headrace.task.failures import processing_error
 from headrace.task.handlers import deserialization_handler, processing_handler, production_handler
-from headrace.task.nodes import SourceNode, connect, handle_processing_error, make_nodes
+from headrace.task.lock import TaskLock
+from headrace.task.nodes import ProcessorNode, SourceNode, connect, handle_processing_error, make_nodes
 from headrace.task.partition_group import PartitionGroup, RawRecord, RecordQueue, TopicPartition
 from headrace.task.punctuation import Punctuation, PunctuationQueue
+from headrace.task.putting_down import (
+    Kept,
+    Opening,
+    dump,
+    keep_nodes,
+    keep_stores,
+    parse,
+    take_up_nodes,
+    take_up_stores,
+)
+from headrace.task.schedules import Schedules
 from headrace.task.state_registry import ChangelogEntry, StateRegistry
 from headrace.timestamps import EXTRACTORS, TimestampExtractor
 
@@ -39,6 +65,13 @@ class CommittedOffset(NamedTuple):
 
     offset: int
     metadata: str
+
+
+class Commit(NamedTuple):
+    """What a visit ends with: the offsets to commit, and what the task remembers, to be given to its next ``open``."""
+
+    offsets: dict[TopicPartition, CommittedOffset]
+    kept: bytes
 
 
 def system_clock() -> int:
@@ -100,7 +133,14 @@ class StreamTask:
             self.add_partition(topic_partition)
         self._stream_punctuations = PunctuationQueue()
         self._wall_punctuations = PunctuationQueue()
+        self._processors = {
+            name: node.processor for name, node in self._nodes.items() if isinstance(node, ProcessorNode)
+        }
+        self._schedules = Schedules(self._processors, (self._stream_punctuations, self._wall_punctuations))
         self._consumed: dict[TopicPartition, int] = {}
+        self._lock: TaskLock | None = None
+        self._kept: Kept | None = None
+        self._positions: Mapping[TopicPartition, int] | None = None
         self._process_sensor: Sensor | None = metrics.task_sensor("process")
         self._punctuate_sensor: Sensor | None = metrics.task_sensor("punctuate")
 
@@ -111,12 +151,51 @@ class StreamTask:
         for builder in self.plan.stores.values():
             builder.build().init(self.context)
 
+    def open(
+        self,
+        visit: Visit,
+        *,
+        positions: Mapping[TopicPartition, int] | None = None,
+        kept: bytes | None = None,
+        memory_dir: Path | None = None,
+        chunk_bytes: int = CHUNK_BYTES,
+    ) -> Opening:
+        """Take the task up as it was at ``visit.base``. Stores that are not there have to be restored before ``start``.
+
+        ``positions`` are the ends of the changelogs at that version, if it is a committed one; ``kept`` is what
+        ``commit`` gave back then, for a host that has it from elsewhere. A task that another process works on is a
+        StoreError.
+        """
+        directory = self.context.state_dir
+        self._lock = TaskLock(directory)
+        try:
+            databases = TaskDatabases(
+                directory, memory_dir or memory_directory(directory), visit, chunk_bytes=chunk_bytes
+            )
+            self.context.databases = databases
+            self.initialize()
+        except BaseException:
+            self.abandon()
+            raise
+        kept = databases.kept if kept is None else kept
+        self._kept = None if kept is None else parse(kept)
+        self._positions = positions
+        return Opening(databases.stale, _positions_in(directory), self._kept is not None or visit.base is None)
+
     def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
-        """Apply changelog records to a store; returns how many."""
-        return self.registry.restore(store, entries)
+        """Apply changelog records to a store; returns how many. One that was stale is up to date after that."""
+        count = self.registry.restore(store, entries)
+        if self.context.databases is not None:
+            self.registry.store(store).flush()
+            self.context.databases.settle(store)
+        return count
 
     def start(self, committed: Mapping[TopicPartition, CommittedOffset] | None = None) -> None:
         """Initialise the nodes; times and numbers go on from what was committed."""
+        if self.context.databases is not None:
+            self._check_settled(self.context.databases)
+        if self._kept is not None:
+            self._take_up(self._kept)
         for partition, (_, metadata) in (committed or {}).items():
             self._go_on_from(partition, metadata)
         now_ms = self._clock()
@@ -128,6 +207,10 @@ class StreamTask:
         finally:
             self.context.record_context = None
             self.context.system_time_ms = NO_TIMESTAMP
+        self._schedules.end_of_init()
+        if self._kept is not None:
+            take_up_nodes(self._processors, self._kept.nodes)
+            self._schedules.take_up(self._kept.schedules)
         connect(self.plan, self._nodes)
 
     def add_partition(self, partition: TopicPartition, source: str | None = None) -> None:
@@ -158,6 +241,10 @@ class StreamTask:
     def buffered_records(self) -> int:
         """How many records wait."""
         return len(self._group)
+
+    def buffered_of(self, partition: TopicPartition) -> int:
+        """How many records of one partition wait."""
+        return len(self._group.queue(partition))
 
     @property
     def stream_time(self) -> int:
@@ -253,7 +340,7 @@ class StreamTask:
         if start is not None and start < now_ms:
             scheduled.move_past(now_ms)
         queue = self._stream_punctuations if is_stream_time else self._wall_punctuations
-        return queue.schedule(scheduled)
+        return queue.schedule(self._schedules.number(scheduled))
 
     def request_commit(self) -> None:
         """Ask the host to commit soon."""
@@ -278,6 +365,18 @@ class StreamTask:
         self.commit_requested = False
         self.context.metadata_changed = False
 
+    def commit(self) -> Commit:
+        """End the visit: everything done since ``open`` becomes the version ``visit.target``. Caches are empty then."""
+        databases = self.context.databases
+        if databases is None:
+            raise IllegalStateError("the task was not opened for a visit", hint="Call open() instead of initialize().")
+        self.prepare_commit()
+        self.registry.clear_caches()
+        self.post_commit()
+        kept = dump(self._keep())
+        databases.commit(kept)
+        return Commit(self._committable_offsets(), kept)
+
     # End
 
     def suspend(self) -> None:
@@ -297,7 +396,16 @@ class StreamTask:
 
     def close(self) -> None:
         """Close the stores."""
-        self.registry.close()
+        try:
+            self.registry.close()
+        finally:
+            self._let_go()
+
+    def abandon(self) -> None:
+        """End the visit as if it had never been: nothing of it is kept, nothing more is sent."""
+        with suppress(Exception):
+            self.registry.clear_caches()
+        self.close_dirty()
 
     def close_dirty(self) -> None:
         """After a failure: close what can be closed, commit nothing."""
@@ -305,8 +413,49 @@ class StreamTask:
             self.suspend()
         with suppress(Exception):
             self.registry.close()
+        with suppress(Exception):
+            self._let_go()
 
     # Inside
+
+    def _check_settled(self, databases: TaskDatabases) -> None:
+        stale = ", ".join(databases.stale)
+        if stale:
+            message = f"stores of the task {self.task_id} are not up to date: {stale}"
+            raise IllegalStateError(message, hint="Call restore() for each of them, without entries if there are none.")
+        if self._positions is not None:
+            write_checkpoint(self.context.state_dir / CHECKPOINT, self._positions)
+
+    def _keep(self) -> Kept:
+        times = self._group.partition_times
+        return Kept(
+            self._group.stream_time,
+            [(*partition, timestamp) for partition, timestamp in times.items()],
+            [(*partition, offset) for partition, offset in self._consumed.items()],
+            self.context.processor_metadata,
+            keep_nodes(self._processors),
+            keep_stores(self.registry),
+            self._schedules.keep(),
+        )
+
+    def _take_up(self, kept: Kept) -> None:
+        """What has to be there before the nodes are initialised."""
+        mine = frozenset(self._group.partitions)
+        for topic, partition, timestamp in kept.partition_times:
+            if (topic, partition) in mine:
+                self._group.set_partition_time((topic, partition), timestamp)
+        self._group.stream_time = max(self._group.stream_time, kept.stream_time)
+        self._consumed.update({(t, p): offset for t, p, offset in kept.consumed if (t, p) in mine})
+        self.context.processor_metadata.update(kept.numbers)
+        take_up_stores(self.registry, kept.stores)
+
+    def _let_go(self) -> None:
+        if self.context.databases is not None:
+            self.context.databases.close()
+            self.context.databases = None
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
     def _run(self, source: SourceNode, *record: Any) -> None:
         try:
@@ -368,6 +517,14 @@ class StreamTask:
         if extractor is None:
             return self._config.default_timestamp_extractor
         return EXTRACTORS[extractor] if isinstance(extractor, str) else extractor
+
+
+def _positions_in(directory: Path) -> dict[TopicPartition, int]:
+    try:
+        return read_checkpoint(directory / CHECKPOINT)
+    except StoreError:
+        # Torn by a crash: then nothing is known, and stores are restored from the start.
+        return {}
 
 
 def _timed(sensor: Sensor, call: Callable[..., None], *arguments: Any) -> None:

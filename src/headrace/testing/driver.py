@@ -6,30 +6,16 @@ record stream-time punctuation and a commit; what goes to a topic that the topol
 
 from __future__ import annotations
 
-import difflib
 import logging
-import os
 import random
-import re
-import shutil
-import tempfile
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
-from headrace.errors import (
-    ArgumentError,
-    EmptyTopicError,
-    TopologyError,
-    UnknownStoreError,
-    UnknownTopicError,
-    user_line,
-)
+from headrace.errors import ArgumentError, UnknownTopicError, user_line
 from headrace.metrics import MetricName, StreamsMetrics
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
@@ -37,9 +23,12 @@ from headrace.state.cache import ThreadCache
 from headrace.task.global_task import GlobalTask
 from headrace.task.handlers import ProducedRecord
 from headrace.task.partition_group import RawRecord
-from headrace.task.state_registry import ChangelogEntry
 from headrace.task.stream_task import StreamTask, system_clock
-from headrace.testing import facades
+from headrace.testing.directory import StateDirectory
+from headrace.testing.hints import nearest
+from headrace.testing.inputs import Inputs
+from headrace.testing.outputs import Outputs
+from headrace.testing.store_access import StoreAccess
 from headrace.testing.topics import TestInputTopic, TestOutputTopic
 
 if TYPE_CHECKING:
@@ -50,7 +39,6 @@ log = logging.getLogger(__name__)
 
 TASK_ID = "0_0"
 _PARTITION = 0
-_SHARED_MEMORY = Path("/dev/shm")
 
 # Without these, results that wait for a window to close would be held back for a second of wall-clock time.
 _NO_THROTTLE = {
@@ -59,7 +47,7 @@ _NO_THROTTLE = {
 }
 
 
-class TopologyTestDriver:
+class TopologyTestDriver(StoreAccess):
     """Runs a topology record by record. A context manager; ``close`` ends it.
 
     Whatever follows from a record has happened when ``pipe_input`` returns, its commit included. ``produced`` holds
@@ -82,13 +70,11 @@ class TopologyTestDriver:
         given = dict(config.originals if isinstance(config, StreamsConfig) else config or {})
         given.setdefault("application.id", f"topology-test-driver-{random.getrandbits(32)}")
         self.config = StreamsConfig({**_NO_THROTTLE, **given})
-        self.produced: list[ProducedRecord] = []
         self._wall_clock_ms = system_clock() if wall_clock_ms is None else wall_clock_ms
-        self._pending: deque[ProducedRecord] = deque()
-        self._outputs: dict[str, deque[ProducedRecord]] = {}
+        self._outputs = Outputs()
+        self.produced = self._outputs.produced
         self._offsets: dict[str, int] = {}
-        self._inputs: dict[str, str | None] = {}
-        self._directory: Path | None = None
+        self._directory = StateDirectory(self.config)
         self._is_closed = False
         self._has_failed = False
         self._metrics = StreamsMetrics.of(self.config, "test-client", self._clock)
@@ -96,11 +82,12 @@ class TopologyTestDriver:
         topology.configure(self.config)
         self._plan = topology.task_plan()
         self._global_plan = topology.global_plan()
+        self._inputs = Inputs(self._plan, self._global_plan)
         try:
             self._global_task = self._start_global_task()
             self._task = self._start_task()
         except BaseException:
-            self._remove_directory()
+            self._directory.remove()
             raise
 
     # Topics
@@ -158,12 +145,13 @@ class TopologyTestDriver:
         ...     driver.read_record("out").value
         b'x'
         """
-        queue = self._queue_of(topic)
-        is_global = self._is_global(topic)
+        queue = self._inputs.queue_of(topic)
+        is_global = self._inputs.is_global(topic)
         if queue is None and not is_global:
             message = f"the topology does not read the topic {topic!r}"
-            detail = f"it reads {', '.join(sorted(self._topics())) or 'none'}"
-            raise UnknownTopicError(message, detail=detail, hint=_nearest(topic, self._topics()), at=user_line())
+            known = self._inputs.topics
+            detail = f"it reads {', '.join(sorted(known)) or 'none'}"
+            raise UnknownTopicError(message, detail=detail, hint=nearest(topic, known), at=user_line())
         with self._failing():
             if queue is not None:
                 self._enqueue(queue, topic, key, value, timestamp, headers)
@@ -173,24 +161,16 @@ class TopologyTestDriver:
 
     def read_record(self, topic: str) -> ProducedRecord:
         """Take the next record, as bytes, that was written to ``topic``; EmptyTopicError where there is none."""
-        waiting = self._outputs.get(topic)
-        if waiting is None:
-            message = f"nothing was ever written to the topic {topic!r}"
-            detail = f"topics written to: {', '.join(self._outputs) or 'none'}"
-            raise EmptyTopicError(message, detail=detail, hint=_nearest(topic, self._outputs), at=user_line())
-        if not waiting:
-            message = f"all records of the topic {topic!r} have been read"
-            raise EmptyTopicError(message)
-        return waiting.popleft()
+        return self._outputs.read(topic)
 
     def queue_size(self, topic: str) -> int:
         """How many records of ``topic`` wait to be read."""
-        return len(self._outputs.get(topic, ()))
+        return len(self._outputs.by_topic.get(topic, ()))
 
     @property
     def produced_topic_names(self) -> set[str]:
         """The topics that were written to, internal ones too."""
-        return set(self._outputs)
+        return set(self._outputs.by_topic)
 
     # Time
 
@@ -217,107 +197,6 @@ class TopologyTestDriver:
     def wall_clock_ms(self) -> int:
         """The driver's wall clock."""
         return self._wall_clock_ms
-
-    # Stores
-
-    def store(self, name: str) -> Any:
-        """The store ``name`` as it is, of whatever kind; UnknownStoreError where there is none.
-
-        >>> builder = StreamsBuilder()
-        >>> _ = builder.table("in", store=stores.in_memory("rows"))
-        >>> with TopologyTestDriver(builder.build()) as driver:
-        ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=7)
-        ...     driver.store("rows").get("a")
-        ValueAndTimestamp(value='x', timestamp=7, headers=())
-        """
-        found = self._find(name)
-        if found is None:
-            raise self._unknown_store(name)
-        return found
-
-    def stores(self) -> dict[str, Any]:
-        """All stores by name, those with generated names too.
-
-        >>> builder = StreamsBuilder()
-        >>> _ = builder.stream("in").group_by_key().count(store=stores.IN_MEMORY)
-        >>> with TopologyTestDriver(builder.build()) as driver:
-        ...     len(driver.stores())
-        1
-        """
-        names = [*self._plan.stores, *(self._global_plan.global_stores if self._global_plan else ())]
-        return {name: store for name in names if (store := self._find(name)) is not None}
-
-    def key_value_store(self, name: str) -> Any:
-        """A key-value store. One with timestamps shows bare values and writes the timestamp -1.
-
-        Here and below, a store of another kind is an ArgumentError.
-
-        >>> builder = StreamsBuilder()
-        >>> _ = builder.table("in", store=stores.in_memory("rows"))
-        >>> with TopologyTestDriver(builder.build()) as driver:
-        ...     driver.create_input_topic("in").pipe_input("a", "x")
-        ...     list(driver.key_value_store("rows").all())
-        [('a', 'x')]
-        """
-        return self._of_type(name, {"kv": _as_is, "timestamped_kv": facades.plain})
-
-    def timestamped_key_value_store(self, name: str) -> Any:
-        """A key-value store with timestamps."""
-        return self._of_type(name, {"timestamped_kv": _as_is}, {"timestamped_kv": facades.without_headers})
-
-    def versioned_key_value_store(self, name: str) -> Any:
-        """A key-value store that keeps versions."""
-        return self._of_type(name, {"versioned": _as_is})
-
-    def window_store(self, name: str) -> Any:
-        """A window store. One with timestamps shows bare values.
-
-        >>> builder = StreamsBuilder()
-        >>> _ = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).count(stores.IN_MEMORY("counts"))
-        >>> with TopologyTestDriver(builder.build()) as driver:
-        ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=12)
-        ...     driver.window_store("counts").fetch("a", 10)
-        1
-        """
-        return self._of_type(name, {"window": _as_is, "timestamped_window": facades.plain})
-
-    def timestamped_window_store(self, name: str) -> Any:
-        """A window store with timestamps."""
-        return self._of_type(name, {"timestamped_window": _as_is}, {"timestamped_window": facades.without_headers})
-
-    def session_store(self, name: str) -> Any:
-        """A session store. One with headers shows bare values.
-
-        >>> builder = StreamsBuilder()
-        >>> _ = builder.stream("in").group_by_key().windowed_by(SessionWindows(5)).count(stores.IN_MEMORY("counts"))
-        >>> with TopologyTestDriver(builder.build()) as driver:
-        ...     driver.create_input_topic("in").pipe_input("a", "x", timestamp=12)
-        ...     driver.session_store("counts").fetch_session("a", 12, 12)
-        1
-        """
-        return self._of_type(name, {"session": _as_is}, {"session": facades.plain})
-
-    def changelog(self, store: str) -> list[ChangelogEntry]:
-        """What the store has logged so far, for ``restore``."""
-        self.store(store)
-        topic = self._plan.store_to_changelog.get(store)
-        logged = [record for record in self.produced if record.topic == topic]
-        return [(record.key, record.value, record.timestamp or 0, record.headers) for record in logged]
-
-    def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
-        """Fill a store from changelog records, as a restarted application does; returns how many.
-
-        >>> builder = StreamsBuilder()
-        >>> _ = builder.stream("in").group_by_key().count(store=stores.in_memory("counts"))
-        >>> with TopologyTestDriver(builder.build()) as before, TopologyTestDriver(builder.build()) as after:
-        ...     before.create_input_topic("in").pipe_input("a", "x", timestamp=7)
-        ...     after.restore("counts", before.changelog("counts")), after.key_value_store("counts").get("a")
-        (1, 1)
-        """
-        task = self._task if store in self._plan.stores else self._global_task
-        if task is None or self._find(store) is None:
-            raise self._unknown_store(store)
-        return task.restore(store, entries)
 
     # Numbers
 
@@ -371,7 +250,7 @@ class TopologyTestDriver:
                 self._global_task.close()
             self._capture()
         finally:
-            self._remove_directory()
+            self._directory.remove()
 
     def __enter__(self) -> TopologyTestDriver:
         return self
@@ -388,29 +267,6 @@ class TopologyTestDriver:
         except Exception:
             log.debug("closing the driver failed too", exc_info=True)
 
-    # The producer port
-
-    def send(
-        self,
-        topic: str,
-        partition: int | None,
-        timestamp: int | None,
-        key: bytes | None,
-        value: bytes | None,
-        headers: Headers,
-    ) -> None:
-        """Take a record from the task."""
-        record = ProducedRecord(topic, partition, timestamp, key, value, headers)
-        self.produced.append(record)
-        self._pending.append(record)
-
-    def partitions_for(self, topic: str) -> int:
-        """One, always."""
-        return 1
-
-    def flush(self) -> None:
-        """Nothing is under way."""
-
     # Inside
 
     def _start_global_task(self) -> GlobalTask | None:
@@ -422,28 +278,28 @@ class TopologyTestDriver:
             clock=self._clock,
             cache=self._cache,
             metrics=self._metrics,
-            state_dir=lambda: self._app_directory() / "global",
+            state_dir=lambda: self._directory.path() / "global",
         )
         task.initialize()
         return task
 
     def _start_task(self) -> StreamTask | None:
-        topics = [*self._plan.source_topics, *self._patterns()]
-        if not topics:
+        patterns = self._inputs.patterns
+        if not self._plan.source_topics and not patterns:
             return None
         task = StreamTask(
             self._plan,
             self.config,
-            self,
+            self._outputs,
             partitions=[(topic, _PARTITION) for topic in self._plan.source_topics],
             task_id=TASK_ID,
             clock=self._clock,
             cache=self._cache,
             metrics=self._metrics,
-            state_dir=lambda: self._app_directory() / TASK_ID,
+            state_dir=lambda: self._directory.path() / TASK_ID,
             global_stores={} if self._global_task is None else self._global_task.stores,
         )
-        for pattern, source in self._patterns().items():
+        for pattern, source in patterns.items():
             task.add_partition((pattern, _PARTITION), source)
         try:
             task.initialize()
@@ -468,31 +324,6 @@ class TopologyTestDriver:
         except BaseException:
             self._has_failed = True
             raise
-
-    def _patterns(self) -> dict[str, str]:
-        return {pattern.pattern: source for source, pattern in self._plan.patterns.items()}
-
-    def _topics(self) -> list[str]:
-        own = [*self._plan.source_topics, *self._patterns()]
-        return own if self._global_plan is None else [*own, *self._global_plan.source_topics]
-
-    def _is_global(self, topic: str) -> bool:
-        return self._global_plan is not None and topic in self._global_plan.source_topics
-
-    def _queue_of(self, topic: str) -> str | None:
-        """The name under which the task queues records of ``topic``: its own, or the pattern that it matches."""
-        if topic not in self._inputs:
-            self._inputs[topic] = self._find_queue(topic)
-        return self._inputs[topic]
-
-    def _find_queue(self, topic: str) -> str | None:
-        for name in self._topics():
-            if name != topic and name not in self._patterns() and _matches(name, topic):
-                message = f"the source topic {name!r} was given as a name but reads like a pattern for {topic!r}"
-                raise TopologyError(message, hint="Give the source pattern= instead of a topic.")
-        if topic in self._plan.source_topics:
-            return topic
-        return next((pattern for pattern in self._patterns() if _matches(pattern, topic)), None)
 
     def _enqueue(
         self,
@@ -539,33 +370,14 @@ class TopologyTestDriver:
 
     def _capture(self) -> None:
         """Sort what was written into the output topics; what the topology itself reads goes back in."""
-        pending, self._pending = self._pending, deque()
-        for topic, _, timestamp, key, value, headers in pending:
-            record = ProducedRecord(topic, _PARTITION, timestamp, key, value, headers)
-            self._outputs.setdefault(topic, deque()).append(record)
+        for topic, _, timestamp, key, value, headers in self._outputs.sort():
             if timestamp is None or self._is_closed:
                 continue
-            queue = self._queue_of(topic)
+            queue = self._inputs.queue_of(topic)
             if queue is not None:
                 self._enqueue(queue, topic, key, value, timestamp, headers)
-            if self._is_global(topic):
+            if self._inputs.is_global(topic):
                 self._update_global(topic, key, value, timestamp, headers)
-
-    def _of_type(
-        self,
-        name: str,
-        views: Mapping[str, Callable[[Any], Any]],
-        header_views: Mapping[str, Callable[[Any], Any]] | None = None,
-    ) -> Any:
-        store = self.store(name)
-        kind = getattr(store, "store_type", "")
-        bare = kind.removesuffix("_with_headers")
-        view = (header_views or views if bare != kind else views).get(bare)
-        if view is None:
-            message = f"the store {name!r} is of another kind: {kind.replace('_', ' ') or type(store).__name__}"
-            getter = _GETTERS.get(bare, "store")
-            raise ArgumentError(message, hint=f"Ask for it with driver.{getter}({name!r}).", at=user_line())
-        return view(store)
 
     def _find(self, name: str) -> Any | None:
         if self._task is not None:
@@ -576,56 +388,5 @@ class TopologyTestDriver:
                 return found
         return None if self._global_task is None else self._global_task.registry.find(name)
 
-    def _unknown_store(self, name: str) -> UnknownStoreError:
-        known = list(self.stores())
-        message = f"there is no store called {name!r}"
-        detail = f"the stores are: {', '.join(known) or 'none'}"
-        if self._is_closed:
-            detail = "the driver is closed"
-        return UnknownStoreError(message, detail=detail, hint=_nearest(name, known), at=user_line())
-
     def _clock(self) -> int:
         return self._wall_clock_ms
-
-    def _app_directory(self) -> Path:
-        if self._directory is None:
-            if "state.dir" in self.config:
-                self._directory = self.config.state_dir / self.config.application_id
-            else:
-                self._directory = Path(tempfile.mkdtemp(prefix="headrace-test-", dir=_memory_directory()))
-        return self._directory
-
-    def _remove_directory(self) -> None:
-        if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
-
-
-_GETTERS = {
-    "kv": "key_value_store",
-    "timestamped_kv": "timestamped_key_value_store",
-    "versioned": "versioned_key_value_store",
-    "window": "window_store",
-    "timestamped_window": "timestamped_window_store",
-    "session": "session_store",
-}
-
-
-def _nearest(name: str, known: Iterable[str]) -> str | None:
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"Did you mean {close[0]!r}?" if close else None
-
-
-def _as_is(store: Any) -> Any:
-    return store
-
-
-def _matches(pattern: str, topic: str) -> bool:
-    try:
-        return re.fullmatch(pattern, topic) is not None
-    except re.error:
-        return False
-
-
-def _memory_directory() -> Path | None:
-    """Where files cost no disk, if there is such a place: what the driver keeps is deleted at its end."""
-    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None

@@ -45,7 +45,7 @@ def internal_topics(graph: TopologyGraph) -> list[InternalTopic]:
     topics: dict[str, InternalTopic] = {}
     for number, names in enumerate(node_groups(graph)):
         sources = _source_topics(graph, names)
-        if not sources:
+        if not sources and not _has_pattern(graph, names):
             continue
         for topic in (*_repartitions(graph, sources, number), *_changelogs(graph, names, sources, number)):
             topics.setdefault(topic.name, topic)
@@ -56,6 +56,11 @@ def _source_topics(graph: TopologyGraph, names: Iterable[str]) -> list[str]:
     nodes = (graph.nodes[name] for name in names)
     topics = (topic for node in nodes if isinstance(node, SourceNode) for topic in node.topics)
     return [topic for topic in topics if topic not in graph.global_topics]
+
+
+def _has_pattern(graph: TopologyGraph, names: Iterable[str]) -> bool:
+    nodes = (graph.nodes[name] for name in names)
+    return any(isinstance(node, SourceNode) and node.pattern is not None for node in nodes)
 
 
 def _repartitions(graph: TopologyGraph, sources: Iterable[str], subtopology: int) -> Iterable[InternalTopic]:

@@ -69,6 +69,6 @@ def test_refuses_a_stream_that_is_not_grouped_and_what_are_no_windows() -> None:
     with pytest.raises(OperatorTypeError, match="KGroupedStream"):
         cogrouped.cogroup(stream, keep)  # type: ignore[arg-type]
     with pytest.raises(OperatorTypeError, match="windowed_by"):
-        cogrouped.windowed_by("5 minutes")
+        cogrouped.windowed_by("5 minutes")  # type: ignore[call-overload]
     with pytest.raises(OperatorTypeError, match="aggregator"):
         cogrouped.cogroup(stream.group_by_key(), lambda v: v)  # type: ignore[arg-type, misc]

@@ -92,9 +92,9 @@ def test_an_unlimited_window_cannot_emit_on_close() -> None:
 def test_refuses_what_are_no_windows_and_what_is_no_strategy() -> None:
     group = grouped(StreamsBuilder())
     with pytest.raises(OperatorTypeError, match="windowed_by"):
-        group.windowed_by(10)
+        group.windowed_by(10)  # type: ignore[call-overload]
     with pytest.raises(OperatorTypeError, match="EmitStrategy"):
-        group.windowed_by(TimeWindows(10)).emit_strategy("on_window_close")
+        group.windowed_by(TimeWindows(10)).emit_strategy("on_window_close")  # type: ignore[arg-type]
 
 
 def test_refuses_functions_that_take_other_arguments() -> None:
@@ -104,7 +104,7 @@ def test_refuses_functions_that_take_other_arguments() -> None:
     with pytest.raises(OperatorTypeError, match="aggregator"):
         group.aggregate(lambda: 0, lambda k, v: v)  # type: ignore[arg-type, misc]
     with pytest.raises(OperatorTypeError, match="merger"):
-        group.windowed_by(SessionWindows(10)).aggregate(lambda: 0, lambda k, v, a: a, None)
+        group.windowed_by(SessionWindows(10)).aggregate(lambda: 0, lambda k, v, a: a, None)  # type: ignore[arg-type]
 
 
 def test_refuses_names_that_are_not_legal_and_negative_retention() -> None:

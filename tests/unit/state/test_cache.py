@@ -122,17 +122,6 @@ def test_a_scan_of_a_prefix_uses_no_other_entry() -> None:
     assert flushed[0][0] == b"b"
 
 
-def test_shrinking_the_budget_evicts() -> None:
-    threads, cache, flushed = cache_of(1000)
-    for key in (b"a", b"b", b"c"):
-        threads.put(cache, key, dirty())
-    threads.resize(60)
-
-    assert len(cache) == 1
-    assert [key for key, _ in flushed] == [b"a", b"b", b"c"]
-    assert threads.size_bytes == cache.size_bytes == 49
-
-
 def test_a_closed_namespace_gives_its_bytes_back() -> None:
     threads, cache, flushed = cache_of(1000)
     threads.put(cache, b"a", dirty())

@@ -7,19 +7,19 @@ import pytest
 
 from headrace import serde as serdes
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp
-from headrace.state.bytes_stores import BytesWindowStore
+from headrace.state.bytes_stores import BytesKeyValueStore, BytesWindowStore
+from headrace.state.layers.adapters import KeyValueAdapter, WindowAdapter
 from headrace.state.layers.headers import (
     HEADERS,
     SESSION_HEADERS,
     dump_headers,
-    key_value_for_headers,
+    for_headers,
     load_headers,
     session_for_headers,
     split_headers,
-    window_for_headers,
 )
 from headrace.state.memory.kv import InMemoryKeyValueStore
-from headrace.state.rocksdb.time_ordered import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
+from headrace.state.suppliers import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
 from headrace.state.value_codecs import ValueCodec
 from tests.unit.state.fake_context import FakeContext
 
@@ -75,15 +75,15 @@ def test_session_aggregates_have_empty_headers_in_front() -> None:
 
 
 def test_a_store_in_memory_keeps_headers_as_they_are() -> None:
-    store = InMemoryKeyValueStore("S")
+    store: BytesKeyValueStore = InMemoryKeyValueStore("S")
 
-    assert key_value_for_headers(store, has_headers=False, is_timestamped=False) is store
+    assert for_headers(store, KeyValueAdapter, has_headers=False, is_timestamped=False) is store
     assert store.codec is HEADERS
 
 
 def test_a_persistent_store_without_headers_loses_them(tmp_path: Path) -> None:
-    beneath = TimeOrderedWindowSupplier("W", 120_000, 10).get()
-    store: BytesWindowStore = window_for_headers(beneath, has_headers=False, is_timestamped=True)
+    beneath: BytesWindowStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
+    store = for_headers(beneath, WindowAdapter, has_headers=False, is_timestamped=True)
     store.init(FakeContext(tmp_path))
     time = bytes(7) + b"\x05"
 
@@ -95,8 +95,8 @@ def test_a_persistent_store_without_headers_loses_them(tmp_path: Path) -> None:
 
 
 def test_a_plain_persistent_store_loses_the_time_too(tmp_path: Path) -> None:
-    beneath = TimeOrderedWindowSupplier("W", 120_000, 10).get()
-    store = window_for_headers(beneath, has_headers=False, is_timestamped=False)
+    beneath: BytesWindowStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
+    store = for_headers(beneath, WindowAdapter, has_headers=False, is_timestamped=False)
     store.init(FakeContext(tmp_path))
 
     store.put(b"k", dump_headers(SOME) + bytes(8) + b"v", 10)

@@ -8,8 +8,8 @@ from headrace import serde as serdes
 from headrace.errors import ArgumentError, UnsupportedError
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp, VersionedRecord
 from headrace.state import stores
-from headrace.state.layers.caching import CachingKeyValueStore
 from headrace.state.layers.headers import HEADERS
+from headrace.state.layers.key_value_caching import CachingKeyValueStore
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
 from headrace.state.layers.versioned import VersionedStore
 from headrace.state.memory.kv import InMemoryKeyValueStore

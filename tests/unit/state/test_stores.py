@@ -10,7 +10,7 @@ import pytest
 
 from headrace.errors import ArgumentError, ConfigError, OperatorTypeError
 from headrace.state import stores
-from headrace.state.rocksdb.time_ordered import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
+from headrace.state.suppliers import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
 from headrace.windows import EmitStrategy
 
 UPDATE, CLOSE = EmitStrategy.ON_WINDOW_UPDATE, EmitStrategy.ON_WINDOW_CLOSE
@@ -101,7 +101,10 @@ def test_logging_settings_add_up_until_logging_is_off() -> None:
         (stores.timestamped_key_value(stores.IN_MEMORY.key_value_store("s", "HEADERS")), "timestamped_kv"),
         (stores.window(stores.persistent_window("s", 10, 5)), "window"),
         (stores.timestamped_window(stores.in_memory_window("s", 10, 5)), "timestamped_window"),
-        (stores.join_window(stores.persistent_window("s", 10, 5, True)), "timestamped_window_with_headers"),
+        (
+            stores.timestamped_window(stores.persistent_timestamped_window_with_headers("s", 10, 5)),
+            "timestamped_window_with_headers",
+        ),
         (stores.session(stores.persistent_session("s", 10)), "session"),
         (stores.session(stores.persistent_session_with_headers("s", 10)), "session_with_headers"),
         (stores.versioned_key_value(stores.versioned("s", 10)), "versioned"),

@@ -7,12 +7,8 @@ import pytest
 from headrace.records import Change, Record
 from headrace.serde.bytes_keys import session_key, window_store_key
 from headrace.state.layers.time_ordered_caching import TimeOrderedCachingWindowStore
-from headrace.state.rocksdb.time_ordered import (
-    RocksDBTimeOrderedSessionStore,
-    RocksDBTimeOrderedWindowStore,
-    TimeOrderedSessionSupplier,
-    TimeOrderedWindowSupplier,
-)
+from headrace.state.rocksdb.time_ordered import RocksDBTimeOrderedSessionStore, RocksDBTimeOrderedWindowStore
+from headrace.state.suppliers import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
 from tests.unit.state.fake_context import FakeContext
 
 

@@ -464,7 +464,7 @@ def test_tells_its_nodes_when_it_closes() -> None:
 
     class Closing(Processor):
         def close(self) -> None:
-            closed.append(self.context.node_name)
+            closed.append(self.context.node_name)  # type: ignore[attr-defined]
 
     topology = Topology().add_source("source", ["in"]).add_processor("node", Closing, "source")
     run = Run(topology).start()

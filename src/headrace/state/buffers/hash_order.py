@@ -13,6 +13,8 @@ class HashOrderedSet:
 
     __slots__ = ("_capacity", "_elements")
 
+    kept = ("_capacity",)
+
     def __init__(self) -> None:
         self._capacity = _FIRST_CAPACITY
         self._elements: dict[bytes, None] = {}

@@ -15,6 +15,7 @@ from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.buffers.suppress import Eviction
 from headrace.state.buffers.values import BufferValue
 from headrace.state.contracts import FlushListener, StoreContext
+from headrace.state.key_schemas import MAX_SEQUENCE
 from headrace.state.rocksdb.database import Database
 from headrace.state.store_builder import StoreBuilder
 from headrace.windows import MAX_TIMESTAMP
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 _PREFIX = b"\0"
 _TIME = struct.Struct(">q")
 _SEQUENCE = struct.Struct(">i")
-_MAX_SEQUENCE = 0x7FFFFFFF
 _NO_BUFFER_TIME = bytes(8)
 
 
@@ -35,6 +35,7 @@ class StreamTableBuffer:
     persistent = True
     retain_duplicates = True
     store_type = "stream_table_buffer"
+    kept = ("_stream_time", "_sequence", "num_records", "buffer_size", "min_timestamp")
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class StreamTableBuffer:
             raise OperatorTypeError("a buffer takes records with key and value")
         if self._stream_time - self._grace_ms > record.timestamp:
             return False
-        self._sequence = (self._sequence + 1) & _MAX_SEQUENCE
+        self._sequence = (self._sequence + 1) & MAX_SEQUENCE
         key = self._store_key(record)
         value = BufferValue(None, None, self._value_serde.serialize(self._topic, record.value), record_context)
         data = value.dump()

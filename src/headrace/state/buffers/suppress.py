@@ -10,21 +10,38 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from headrace.errors import IllegalStateError, OperatorTypeError, StoreError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Headers, Record, RecordContext, ValueAndTimestamp
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.buffers.hash_order import HashOrderedSet
 from headrace.state.buffers.values import BufferValue
 from headrace.state.contracts import FlushListener, StoreContext
+from headrace.state.memory.store import home_of
 from headrace.state.ordered_map import OrderedMap
 from headrace.state.store_builder import StoreBuilder
 from headrace.windows import MAX_TIMESTAMP
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
+    from headrace.state.rocksdb.visits import VisitedDatabase
 
 _LONG = struct.Struct(">q")
 _VERSION_3 = Headers([("v", b"\x03")])
+
+
+class _Entry(msgspec.Struct, array_like=True, frozen=True):
+    """A buffered change as it is put down between batches: whole, whereas the changelog leaves some of it out."""
+
+    time: int
+    values: tuple[bytes | None, bytes | None, bytes | None]
+    origin: tuple[int, int, int, str | None]
+    headers: list[tuple[str, bytes | None]]
+    raw: tuple[bytes | None, bytes | None]
+
+
+_read_entry = msgspec.msgpack.Decoder(_Entry).decode
 
 
 class Eviction(NamedTuple):
@@ -47,6 +64,7 @@ class SuppressBuffer:
     persistent = False
     retain_duplicates = False
     store_type = "suppress_buffer"
+    kept = ("_dirty",)
 
     def __init__(
         self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, logging: bool
@@ -60,6 +78,9 @@ class SuppressBuffer:
         self.buffer_size = 0
         self.min_timestamp = MAX_TIMESTAMP
         self.is_open = False
+        self._home: VisitedDatabase | None = None
+        # The keys that have changed since the buffer was put down.
+        self._changed: set[bytes] = set()
 
     @property
     def num_records(self) -> int:
@@ -75,6 +96,9 @@ class SuppressBuffer:
         self._topic = context.changelog_topic(self.name)
         self._key_serde = resolve_key_serde(key_serde, context.config)
         self._value_serde = resolve_value_serde(value_serde, context.config)
+        self._home = home_of(self.name, context)
+        if self._home is not None:
+            self._take_up(self._home)
         context.register(self, self.restore)
         self.is_open = True
 
@@ -84,6 +108,8 @@ class SuppressBuffer:
             for key in self._dirty.in_order():
                 self._log(key)
             self._dirty.clear()
+        if self._home is not None:
+            self._put_down(self._home)
 
     flush_cache = flush
 
@@ -95,6 +121,9 @@ class SuppressBuffer:
         self._dirty.clear()
         self.buffer_size = 0
         self.min_timestamp = MAX_TIMESTAMP
+        if self._home is not None:
+            self._home.close()
+            self._home = None
 
     def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
         """False: a buffer is no cache."""
@@ -168,6 +197,8 @@ class SuppressBuffer:
         else:
             replaced = self._sorted.get((known, key))
             self.buffer_size -= 0 if replaced is None else replaced.memory_size
+        if self._home is not None:
+            self._changed.add(key)
         self._sorted.put((known, key), value)
         self.buffer_size += value.memory_size
 
@@ -175,6 +206,8 @@ class SuppressBuffer:
         time = self._times.pop(key, None)
         if time is None:
             return
+        if self._home is not None:
+            self._changed.add(key)
         removed = self._sorted.pop((time, key))
         if removed is not None:
             self.buffer_size -= 8 + len(key) + removed.memory_size
@@ -188,6 +221,26 @@ class SuppressBuffer:
         else:
             value = buffered.dump() + _LONG.pack(self._times[key])
             self._append(key, value, None, _VERSION_3)
+
+    def _take_up(self, home: VisitedDatabase) -> None:
+        for key, data in home.scan():
+            held = _read_entry(data)
+            origin = RecordContext(*held.origin, Headers(held.headers), *held.raw)
+            self._put(held.time, key, BufferValue(*held.values, origin))
+        self._changed.clear()
+
+    def _put_down(self, home: VisitedDatabase) -> None:
+        for key in sorted(self._changed):
+            buffered = self._buffered(key)
+            home.put(key, None if buffered is None else _dump_entry(self._times[key], buffered))
+        self._changed.clear()
+
+
+def _dump_entry(time: int, value: BufferValue) -> bytes:
+    timestamp, offset, partition, topic, headers, *raw = value.context
+    origin = (timestamp, offset, partition, topic)
+    values = (value.prior, value.old, value.new)
+    return msgspec.msgpack.encode(_Entry(time, values, origin, list(headers), (raw[0], raw[1])))
 
 
 class SuppressBufferBuilder(StoreBuilder):

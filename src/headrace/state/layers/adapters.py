@@ -1,93 +1,167 @@
-"""Plain persistent stores beneath typed stores with timestamps: the timestamps are not kept, and read as -1."""
+"""Stores that keep less than the typed store around them gives: bare values, or values without headers.
+
+What is not kept is read as empty headers, and as the timestamp -1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from headrace.state.bytes_stores import (
     BytesKeyValueStore,
+    BytesSessionStore,
     BytesWindowStore,
     KeyValues,
+    SessionKey,
+    SessionValues,
     WindowedValues,
     WindowValues,
 )
 from headrace.state.contracts import StoreIterator
-from headrace.state.layers.wrapped import Wrapped
+from headrace.state.layers.wrapped import S, Wrapped
 from headrace.state.value_codecs import NO_TIMESTAMP_BYTES, TIMESTAMP_SIZE
 
 K = TypeVar("K")
 
-
-def _plain(value: bytes | None) -> bytes | None:
-    return None if value is None else value[TIMESTAMP_SIZE:]
+Convert = Callable[[bytes], bytes]
 
 
-def _timestamped(value: bytes | None) -> bytes | None:
-    return None if value is None else NO_TIMESTAMP_BYTES + value
+class Adapter(Wrapped[S]):
+    """Takes off on the way in what the store does not keep, and puts a stand-in on again on the way out."""
+
+    def __init__(self, inner: S, take_off: Convert, put_on: Convert) -> None:
+        super().__init__(inner)
+        self._take_off = take_off
+        self._put_on = put_on
+
+    def _in(self, value: bytes | None) -> bytes | None:
+        return None if value is None else self._take_off(value)
+
+    def _out(self, value: bytes | None) -> bytes | None:
+        return None if value is None else self._put_on(value)
+
+    def _all_out(self, entries: StoreIterator[K, bytes]) -> StoreIterator[K, bytes]:
+        put_on = self._put_on
+        return StoreIterator(((key, put_on(value)) for key, value in entries), entries.close)
 
 
-def _all_timestamped(entries: StoreIterator[K, bytes]) -> StoreIterator[K, bytes]:
-    return StoreIterator(((key, NO_TIMESTAMP_BYTES + value) for key, value in entries), entries.close)
-
-
-class PlainKeyValueAsTimestamped(Wrapped[BytesKeyValueStore]):
-    """A plain key-value store that takes and gives values with timestamps."""
+class KeyValueAdapter(Adapter[BytesKeyValueStore]):
+    """A key-value store that takes and gives more than it keeps."""
 
     def get(self, key: bytes) -> bytes | None:
-        """The value, without a time."""
-        return _timestamped(self.inner.get(key))
+        """The value, with a stand-in for what is not kept."""
+        return self._out(self.inner.get(key))
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Set the bare value."""
-        self.inner.put(key, _plain(value))
+        """Set the value."""
+        self.inner.put(key, self._in(value))
 
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
-        """Set the bare value unless there is one."""
-        return _timestamped(self.inner.put_if_absent(key, _plain(value)))
+        """Set the value unless there is one."""
+        return self._out(self.inner.put_if_absent(key, self._in(value)))
 
     def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set the bare values."""
-        self.inner.put_all([(key, _plain(value)) for key, value in entries])
+        """Set the values."""
+        self.inner.put_all([(key, self._in(value)) for key, value in entries])
 
     def delete(self, key: bytes) -> bytes | None:
         """Delete; returns the value there was."""
-        return _timestamped(self.inner.delete(key))
+        return self._out(self.inner.delete(key))
 
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
         """The entries of both ends and between."""
-        return _all_timestamped(self.inner.range(key_from, key_to, forward=forward))
+        return self._all_out(self.inner.range(key_from, key_to, forward=forward))
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
         """The entries whose keys begin with ``prefix``."""
-        return _all_timestamped(self.inner.prefix_scan(prefix))
+        return self._all_out(self.inner.prefix_scan(prefix))
 
     def approximate_num_entries(self) -> int:
         """About how many entries there are."""
         return self.inner.approximate_num_entries()
 
 
-class PlainWindowAsTimestamped(Wrapped[BytesWindowStore]):
-    """A plain window store that takes and gives values with timestamps."""
+class WindowAdapter(Adapter[BytesWindowStore]):
+    """A window store that takes and gives more than it keeps."""
 
     def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        """Set the bare value."""
-        self.inner.put(key, _plain(value), window_start)
+        """Set the value."""
+        self.inner.put(key, self._in(value), window_start)
 
     def fetch(self, key: bytes, time: int) -> bytes | None:
-        """The value of the window, without a time."""
-        return _timestamped(self.inner.fetch(key, time))
+        """The value of the window."""
+        return self._out(self.inner.fetch(key, time))
 
     def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
         """The windows of one key that start in the span."""
-        return _all_timestamped(self.inner.fetch_range(key, time_from, time_to, forward=forward))
+        return self._all_out(self.inner.fetch_range(key, time_from, time_to, forward=forward))
 
     def fetch_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
     ) -> WindowedValues:
         """The windows of a range of keys that start in the span."""
-        return _all_timestamped(self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward))
+        return self._all_out(self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward))
 
     def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
         """The windows of all keys that start in the span."""
-        return _all_timestamped(self.inner.fetch_all(time_from, time_to, forward=forward))
+        return self._all_out(self.inner.fetch_all(time_from, time_to, forward=forward))
+
+
+class SessionAdapter(Adapter[BytesSessionStore]):
+    """A session store that takes and gives more than it keeps."""
+
+    def put(self, session: SessionKey, value: bytes | None) -> None:
+        """Set the aggregate."""
+        self.inner.put(session, self._in(value))
+
+    def remove(self, session: SessionKey) -> None:
+        """Take the session out."""
+        self.inner.remove(session)
+
+    def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
+        """The aggregate of that session."""
+        return self._out(self.inner.fetch_session(key, start, end))
+
+    def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
+        """The sessions of one key that end no earlier and start no later."""
+        return self._all_out(self.inner.find_sessions(key, earliest_end, latest_start, forward=forward))
+
+    def find_sessions_keys(
+        self,
+        key_from: bytes | None,
+        key_to: bytes | None,
+        earliest_end: int,
+        latest_start: int,
+        *,
+        forward: bool = True,
+    ) -> SessionValues:
+        """The sessions of a range of keys."""
+        found = self.inner.find_sessions_keys(key_from, key_to, earliest_end, latest_start, forward=forward)
+        return self._all_out(found)
+
+    def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
+        """The sessions that end in that span."""
+        return self._all_out(self.inner.find_sessions_by_end(earliest_end, latest_end))
+
+
+class PlainKeyValueAsTimestamped(KeyValueAdapter):
+    """A plain key-value store that takes and gives values with timestamps."""
+
+    def __init__(self, inner: BytesKeyValueStore) -> None:
+        super().__init__(inner, _without_timestamp, _with_no_timestamp)
+
+
+class PlainWindowAsTimestamped(WindowAdapter):
+    """A plain window store that takes and gives values with timestamps."""
+
+    def __init__(self, inner: BytesWindowStore) -> None:
+        super().__init__(inner, _without_timestamp, _with_no_timestamp)
+
+
+def _without_timestamp(value: bytes) -> bytes:
+    return value[TIMESTAMP_SIZE:]
+
+
+def _with_no_timestamp(value: bytes) -> bytes:
+    return NO_TIMESTAMP_BYTES + value

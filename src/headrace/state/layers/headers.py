@@ -8,23 +8,15 @@ still be used: an adapter takes them off on the way in, and values come back wit
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from headrace.records import NO_HEADERS, Headers, ValueAndTimestamp
-from headrace.state.bytes_stores import (
-    BytesKeyValueStore,
-    BytesSessionStore,
-    BytesWindowStore,
-    KeyValues,
-    SessionKey,
-    SessionValues,
-    WindowedValues,
-    WindowValues,
-)
-from headrace.state.contracts import ChangeLogger, StoreIterator
-from headrace.state.layers.wrapped import S, Wrapped
+from headrace.state.bytes_stores import BytesSessionStore
+from headrace.state.contracts import ChangeLogger
+from headrace.state.layers.adapters import Convert, SessionAdapter
+from headrace.state.layers.wrapped import S
 from headrace.state.value_codecs import (
     NO_TIMESTAMP_BYTES,
     PLAIN,
@@ -38,8 +30,6 @@ from headrace.state.value_codecs import (
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
-
-K = TypeVar("K")
 
 _TIMESTAMP = struct.Struct(">q")
 _NO_HEADERS = b"\0"
@@ -178,159 +168,17 @@ class SessionHeadersCodec:
 HEADERS = HeadersCodec()
 SESSION_HEADERS = SessionHeadersCodec()
 
-Convert = Callable[[bytes], bytes]
 
-
-def _timestamped_without_headers(value: bytes) -> bytes:
-    return split_headers(value)[1]
-
-
-def _timestamped_with_headers(value: bytes) -> bytes:
-    return _NO_HEADERS + value
-
-
-def _plain_without_headers(value: bytes) -> bytes:
-    return split_headers(value)[1][TIMESTAMP_SIZE:]
-
-
-def _plain_with_headers(value: bytes) -> bytes:
-    return _NO_HEADERS + NO_TIMESTAMP_BYTES + value
-
-
-class _Adapter(Wrapped[S]):
-    """Takes headers off on the way in, and puts empty ones in front on the way out."""
-
-    def __init__(self, inner: S, take_off: Convert, put_on: Convert) -> None:
-        super().__init__(inner)
-        self._take_off = take_off
-        self._put_on = put_on
-
-    def _in(self, value: bytes | None) -> bytes | None:
-        return None if value is None else self._take_off(value)
-
-    def _out(self, value: bytes | None) -> bytes | None:
-        return None if value is None else self._put_on(value)
-
-    def _all_out(self, entries: StoreIterator[K, bytes]) -> StoreIterator[K, bytes]:
-        put_on = self._put_on
-        return StoreIterator(((key, put_on(value)) for key, value in entries), entries.close)
-
-
-class KeyValueWithoutHeaders(_Adapter[BytesKeyValueStore]):
-    """A key-value store that takes and gives values with headers, and keeps none."""
-
-    def get(self, key: bytes) -> bytes | None:
-        """The value, without headers."""
-        return self._out(self.inner.get(key))
-
-    def put(self, key: bytes, value: bytes | None) -> None:
-        """Set the value."""
-        self.inner.put(key, self._in(value))
-
-    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
-        """Set the value unless there is one."""
-        return self._out(self.inner.put_if_absent(key, self._in(value)))
-
-    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set the values."""
-        self.inner.put_all([(key, self._in(value)) for key, value in entries])
-
-    def delete(self, key: bytes) -> bytes | None:
-        """Delete; returns the value there was."""
-        return self._out(self.inner.delete(key))
-
-    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
-        """The entries of both ends and between."""
-        return self._all_out(self.inner.range(key_from, key_to, forward=forward))
-
-    def prefix_scan(self, prefix: bytes) -> KeyValues:
-        """The entries whose keys begin with ``prefix``."""
-        return self._all_out(self.inner.prefix_scan(prefix))
-
-    def approximate_num_entries(self) -> int:
-        """About how many entries there are."""
-        return self.inner.approximate_num_entries()
-
-
-class WindowWithoutHeaders(_Adapter[BytesWindowStore]):
-    """A window store that takes and gives values with headers, and keeps none."""
-
-    def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        """Set the value."""
-        self.inner.put(key, self._in(value), window_start)
-
-    def fetch(self, key: bytes, time: int) -> bytes | None:
-        """The value of the window, without headers."""
-        return self._out(self.inner.fetch(key, time))
-
-    def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
-        """The windows of one key that start in the span."""
-        return self._all_out(self.inner.fetch_range(key, time_from, time_to, forward=forward))
-
-    def fetch_keys(
-        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
-    ) -> WindowedValues:
-        """The windows of a range of keys that start in the span."""
-        return self._all_out(self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward))
-
-    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
-        """The windows of all keys that start in the span."""
-        return self._all_out(self.inner.fetch_all(time_from, time_to, forward=forward))
-
-
-class SessionWithoutHeaders(_Adapter[BytesSessionStore]):
-    """A session store that takes and gives aggregates with headers, and keeps none."""
-
-    def put(self, session: SessionKey, value: bytes | None) -> None:
-        """Set the aggregate."""
-        self.inner.put(session, self._in(value))
-
-    def remove(self, session: SessionKey) -> None:
-        """Take the session out."""
-        self.inner.remove(session)
-
-    def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        """The aggregate of that session, without headers."""
-        return self._out(self.inner.fetch_session(key, start, end))
-
-    def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
-        """The sessions of one key that end no earlier and start no later."""
-        return self._all_out(self.inner.find_sessions(key, earliest_end, latest_start, forward=forward))
-
-    def find_sessions_keys(
-        self,
-        key_from: bytes | None,
-        key_to: bytes | None,
-        earliest_end: int,
-        latest_start: int,
-        *,
-        forward: bool = True,
-    ) -> SessionValues:
-        """The sessions of a range of keys."""
-        found = self.inner.find_sessions_keys(key_from, key_to, earliest_end, latest_start, forward=forward)
-        return self._all_out(found)
-
-    def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
-        """The sessions that end in that span."""
-        return self._all_out(self.inner.find_sessions_by_end(earliest_end, latest_end))
-
-
-def key_value_for_headers(store: BytesKeyValueStore, *, has_headers: bool, is_timestamped: bool) -> BytesKeyValueStore:
+def for_headers(store: S, adapter: Callable[[S, Convert, Convert], S], *, has_headers: bool, is_timestamped: bool) -> S:
     """``store`` as one that takes values with headers; stores in memory keep any bytes."""
     if has_headers or not store.persistent:
         store.codec = HEADERS
         return store
-    store.codec = TIMESTAMPED if is_timestamped else PLAIN
-    return KeyValueWithoutHeaders(store, *_conversion(is_timestamped))
-
-
-def window_for_headers(store: BytesWindowStore, *, has_headers: bool, is_timestamped: bool) -> BytesWindowStore:
-    """``store`` as one that takes values with headers; stores in memory keep any bytes."""
-    if has_headers or not store.persistent:
-        store.codec = HEADERS
-        return store
-    store.codec = TIMESTAMPED if is_timestamped else PLAIN
-    return WindowWithoutHeaders(store, *_conversion(is_timestamped))
+    if is_timestamped:
+        store.codec = TIMESTAMPED
+        return adapter(store, _without_headers, _with_no_headers)
+    store.codec = PLAIN
+    return adapter(store, _without_headers_and_timestamp, _with_no_headers_nor_timestamp)
 
 
 def session_for_headers(store: BytesSessionStore, *, has_headers: bool) -> BytesSessionStore:
@@ -338,10 +186,20 @@ def session_for_headers(store: BytesSessionStore, *, has_headers: bool) -> Bytes
     if has_headers or not store.persistent:
         store.codec = SESSION_HEADERS
         return store
-    return SessionWithoutHeaders(store, _timestamped_without_headers, _timestamped_with_headers)
+    return SessionAdapter(store, _without_headers, _with_no_headers)
 
 
-def _conversion(is_timestamped: bool) -> tuple[Convert, Convert]:
-    if is_timestamped:
-        return _timestamped_without_headers, _timestamped_with_headers
-    return _plain_without_headers, _plain_with_headers
+def _without_headers(value: bytes) -> bytes:
+    return split_headers(value)[1]
+
+
+def _with_no_headers(value: bytes) -> bytes:
+    return _NO_HEADERS + value
+
+
+def _without_headers_and_timestamp(value: bytes) -> bytes:
+    return split_headers(value)[1][TIMESTAMP_SIZE:]
+
+
+def _with_no_headers_nor_timestamp(value: bytes) -> bytes:
+    return _NO_HEADERS + NO_TIMESTAMP_BYTES + value

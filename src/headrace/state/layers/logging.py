@@ -17,11 +17,10 @@ from headrace.state.bytes_stores import (
     WindowValues,
 )
 from headrace.state.contracts import StateStore, StoreContext
+from headrace.state.key_schemas import MAX_SEQUENCE
 from headrace.state.layers.wrapped import S, Wrapped
 from headrace.state.memory.lru import LRUStore
 from headrace.state.value_codecs import PLAIN, ChangeWriter, ValueCodec
-
-_MAX_SEQUENCE = 0x7FFFFFFF
 
 WindowLogKey = Callable[[bytes, int, int], bytes]
 """``(key, window start, sequence number)`` as the changelog keeps them."""
@@ -102,6 +101,8 @@ class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
 class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):
     """Logs the changes of a window store, dropped ones included. Duplicates are numbered here once more."""
 
+    kept = ("_sequence",)
+
     def __init__(
         self,
         inner: BytesWindowStore,
@@ -119,7 +120,7 @@ class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):
         """Set and log."""
         self.inner.put(key, value, window_start)
         if self._retain_duplicates:
-            self._sequence = (self._sequence + 1) & _MAX_SEQUENCE
+            self._sequence = (self._sequence + 1) & MAX_SEQUENCE
         self.log(self._log_key(key, window_start, self._sequence), value)
 
     def fetch(self, key: bytes, time: int) -> bytes | None:

@@ -5,6 +5,7 @@ They turn keys and values into bytes and back, and time what is done where metri
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from copy import copy
 from functools import partial
@@ -40,12 +41,13 @@ if TYPE_CHECKING:
 _NO_KEY = object()
 
 
-class MeteredStore(Generic[S]):
+class MeteredStore(ABC, Generic[S]):
     """A typed store over a store of bytes.
 
     ``codec`` says how values become bytes: bare, with a timestamp, with headers.
     """
 
+    kept = ("_seen",)
     retain_duplicates = False
     is_versioned = False
     timed: tuple[tuple[str, str], ...] = ()
@@ -171,8 +173,8 @@ class MeteredStore(Generic[S]):
     def _typed_value(self, data: bytes | None) -> Any | None:
         return None if data is None else self._loads(data)
 
-    def _flushed_key(self, data: bytes) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def _flushed_key(self, data: bytes) -> Any: ...
 
     def _note(self) -> None:
         origin = self._context.origin

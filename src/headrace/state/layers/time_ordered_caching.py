@@ -16,7 +16,8 @@ from headrace.state.bytes_stores import BytesWindowStore, WindowedValues, Window
 from headrace.state.cache import NO_RECORD, CacheEntry
 from headrace.state.contracts import StoreIterator
 from headrace.state.key_schemas import WindowKeySchema
-from headrace.state.layers.caching import Cached, Caching, Order, merged
+from headrace.state.layers.caching import Caching
+from headrace.state.layers.merging import Cached, Order, merged, same
 
 _SEGMENT_ID = struct.Struct(">q")
 _START = struct.Struct(">q")
@@ -29,6 +30,8 @@ _NO_SEQUENCE = bytes(4)
 class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
     """A window store ordered by time behind the cache."""
 
+    kept = ("_max_time", "_segment_ids")
+
     def __init__(self, inner: BytesWindowStore, segment_interval_ms: int, *, with_index: bool) -> None:
         super().__init__(inner)
         self._interval_ms = segment_interval_ms
@@ -36,8 +39,8 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
         self._schema = WindowKeySchema()
         self._max_time = NO_TIMESTAMP
         self._segment_ids: list[int] = []
-        self._by_time: Order[WindowKey] = Order(_same, self._time_key, _window)
-        self._by_key: Order[WindowKey] = Order(_same, self._index_key, _window)
+        self._by_time: Order[WindowKey] = Order(same, self._time_key, _window)
+        self._by_key: Order[WindowKey] = Order(same, self._index_key, _window)
 
     def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
         """Set in the cache."""
@@ -149,10 +152,6 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
     def _write_beneath(self, cache_key: bytes, value: bytes | None) -> None:
         key, start = _window(cache_key)
         self.inner.put(key, value, start)
-
-
-def _same(cache_key: bytes) -> bytes:
-    return cache_key
 
 
 def _plain_key(cache_key: bytes) -> bytes:

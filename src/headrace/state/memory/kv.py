@@ -3,43 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from headrace.records import NO_HEADERS, Headers
 from headrace.state.bytes_stores import KeyValues, next_prefix
-from headrace.state.contracts import StateStore, StoreContext, StoreIterator
+from headrace.state.contracts import StoreIterator
 from headrace.state.memory.sorted_map import SortedMap
-from headrace.state.value_codecs import PLAIN, ValueCodec
+from headrace.state.memory.store import MemoryStore
+from headrace.state.memory.stored_map import StoredMap
+
+if TYPE_CHECKING:
+    from headrace.state.rocksdb.visits import VisitedDatabase
 
 
-class InMemoryKeyValueStore:
+class InMemoryKeyValueStore(MemoryStore):
     """Bytes in a dict. Iterators show the keys there were when they were made, with their values of the moment."""
 
-    persistent = False
+    kept = ("_map",)
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.is_open = False
-        self.codec: ValueCodec = PLAIN
-        self._map: SortedMap[bytes, bytes] = SortedMap()
+        super().__init__(name)
+        self._map: SortedMap[bytes, bytes] | StoredMap = SortedMap()
         # A read, or a new value for a known key, costs nothing more than the dict.
-        self._entries = self._map.entries
+        self._entries: dict[bytes, bytes] | StoredMap = self._map.entries
         self.get: Callable[[bytes], bytes | None] = self._entries.get
-
-    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
-        """Open the (empty) store."""
-        self.is_open = True
-        context.register(root or self, self.restore)
-
-    def flush_cache(self) -> None:
-        """Nothing is cached."""
-
-    def flush(self) -> None:
-        """Nothing to write."""
 
     def close(self) -> None:
         """Forget everything."""
         self._map.clear()
-        self.is_open = False
+        super().close()
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
         """Apply one record of the changelog."""
@@ -82,3 +74,10 @@ class InMemoryKeyValueStore:
     def approximate_num_entries(self) -> int:
         """How many entries there are; exact here."""
         return len(self._map)
+
+    def _take_up(self, home: VisitedDatabase) -> None:
+        self._map = self._entries = StoredMap(home)
+        self.get = home.get
+
+    def _put_down(self, home: VisitedDatabase) -> None:
+        """Everything is there already."""

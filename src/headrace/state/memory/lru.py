@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+import struct
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from headrace.records import NO_HEADERS, Headers
 from headrace.state.bytes_stores import KeyValues
-from headrace.state.contracts import StateStore, StoreContext, StoreIterator
-from headrace.state.value_codecs import PLAIN, ValueCodec
+from headrace.state.contracts import StoreIterator
+from headrace.state.memory.store import MemoryStore
+
+if TYPE_CHECKING:
+    from headrace.state.rocksdb.visits import VisitedDatabase
+
+_USE = struct.Struct(">Q")
 
 
-class LRUStore:
+class LRUStore(MemoryStore):
     """At most ``max_entries`` entries; a put beyond that evicts the one unused for longest.
 
     ``on_evict`` is told the key, so that the changelog forgets it as well; not while the store is being restored.
     Iterators show the entries there were when they were made, and using one counts as no use of its entries.
     """
 
-    persistent = False
-
     def __init__(self, name: str, max_entries: int) -> None:
-        self.name = name
+        super().__init__(name)
         self.is_open = True
-        self.codec: ValueCodec = PLAIN
         self.on_evict: Callable[[bytes], None] | None = None
         self._max_entries = max_entries
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
-
-    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
-        """Make the store known to its task."""
-        context.register(root or self, self.restore)
-
-    def flush_cache(self) -> None:
-        """Nothing is cached."""
-
-    def flush(self) -> None:
-        """Nothing to write."""
-
-    def close(self) -> None:
-        """Close the store."""
-        self.is_open = False
+        # The keys used since the store was put down, the last one last; and how many uses were put down so far.
+        self._used: dict[bytes, None] = {}
+        self._uses = 0
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
         """Apply one record of the changelog."""
@@ -55,10 +48,12 @@ class LRUStore:
         value = self._entries.get(key)
         if value is not None:
             self._entries.move_to_end(key)
+            self._note(key)
         return value
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set the value; None deletes."""
+        self._note(key)
         if value is None:
             self._entries.pop(key, None)
             return
@@ -81,6 +76,7 @@ class LRUStore:
 
     def delete(self, key: bytes) -> bytes | None:
         """Delete; returns the value there was."""
+        self._note(key)
         return self._entries.pop(key, None)
 
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
@@ -108,4 +104,23 @@ class LRUStore:
         eldest = next(iter(self._entries))
         if self.on_evict is not None:
             self.on_evict(eldest)
+        self._note(eldest)
         self._entries.pop(eldest, None)
+
+    def _note(self, key: bytes) -> None:
+        if self._home is not None:
+            self._used.pop(key, None)
+            self._used[key] = None
+
+    def _take_up(self, home: VisitedDatabase) -> None:
+        """The entries, each with the number of its last use, give the order."""
+        held = sorted((value[: _USE.size], key, value[_USE.size :]) for key, value in home.scan())
+        self._entries.update((key, value) for _, key, value in held)
+        self._uses = _USE.unpack(held[-1][0])[0] if held else 0
+
+    def _put_down(self, home: VisitedDatabase) -> None:
+        for key in self._used:
+            value = self._entries.get(key)
+            self._uses += value is not None
+            home.put(key, None if value is None else _USE.pack(self._uses) + value)
+        self._used.clear()

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import struct
 from bisect import bisect_left, insort
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from headrace.errors import ArgumentError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers
 from headrace.serde.bytes_keys import parse_session_key
 from headrace.state.bytes_stores import SessionKey, SessionValues
-from headrace.state.contracts import StateStore, StoreContext, StoreIterator
+from headrace.state.contracts import StoreIterator
 from headrace.state.memory.sorted_map import SortedMap
-from headrace.state.value_codecs import PLAIN, ValueCodec
+from headrace.state.memory.store import MemoryStore
 from headrace.windows import MAX_TIMESTAMP
 
+if TYPE_CHECKING:
+    from headrace.state.rocksdb.visits import VisitedDatabase
 
-class InMemorySessionStore:
+_END_AND_START = struct.Struct(">QQ")
+_ZERO = 1 << 63
+
+
+class InMemorySessionStore(MemoryStore):
     """Values by session. Sessions of one key come by end, those with the same end latest start first.
 
     A session expires as soon as the retention after its end has passed.
     """
 
-    persistent = False
+    kept = ("_stream_time",)
 
     def __init__(self, name: str, retention_ms: int) -> None:
-        self.name = name
-        self.is_open = False
-        self.codec: ValueCodec = PLAIN
+        super().__init__(name)
         self._retention_ms = retention_ms
         self._stream_time = NO_TIMESTAMP
         self._values: dict[SessionKey, bytes] = {}
@@ -35,18 +41,8 @@ class InMemorySessionStore:
         self._by_end: SortedMap[int, set[tuple[bytes, int]]] = SortedMap()
         # No session ends before this; it may end later. Saves looking for expired sessions.
         self._earliest = MAX_TIMESTAMP
-
-    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
-        """Open the (empty) store."""
-        self._context = context
-        self.is_open = True
-        context.register(root or self, self.restore)
-
-    def flush_cache(self) -> None:
-        """Nothing is cached."""
-
-    def flush(self) -> None:
-        """Nothing to write."""
+        # What has changed since the store was put down.
+        self._changed: dict[SessionKey, None] = {}
 
     def close(self) -> None:
         """Forget everything."""
@@ -54,7 +50,7 @@ class InMemorySessionStore:
         self._by_key.clear()
         self._by_end.clear()
         self._earliest = MAX_TIMESTAMP
-        self.is_open = False
+        super().close()
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
         """Apply one record of the changelog."""
@@ -73,11 +69,15 @@ class InMemorySessionStore:
             if session not in self._values:
                 self._index(key, start, end)
             self._values[session] = value
+            if self._home is not None:
+                self._changed[session] = None
 
     def remove(self, session: SessionKey) -> None:
         """Take the session out."""
         if self._values.pop(session, None) is None:
             return
+        if self._home is not None:
+            self._changed[session] = None
         key, start, end = session
         ends = self._by_end.entries[end]
         ends.discard((key, -start))
@@ -157,3 +157,22 @@ class InMemorySessionStore:
             value = self._values.get(session)
             if value is not None:
                 yield session, value
+
+    def _take_up(self, home: VisitedDatabase) -> None:
+        for place, value in home.scan():
+            end, start = _END_AND_START.unpack_from(place)
+            session = (place[_END_AND_START.size :], start - _ZERO, end - _ZERO)
+            self._index(*session)
+            self._values[session] = value
+
+    def _put_down(self, home: VisitedDatabase) -> None:
+        for key, start, end in self._changed:
+            home.put(_place(end, start) + key, self._values.get((key, start, end)))
+        self._changed.clear()
+        if self._stream_time >= self._retention_ms:
+            for place, _ in home.scan(b"", _place(self._stream_time - self._retention_ms + 1, -_ZERO)):
+                home.put(place, None)
+
+
+def _place(end: int, start: int) -> bytes:
+    return _END_AND_START.pack(max(0, end + _ZERO), start + _ZERO)

@@ -5,35 +5,38 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers
 from headrace.serde.bytes_keys import parse_window_store_key
 from headrace.state.bytes_stores import WindowedValues, WindowKey, WindowValues
-from headrace.state.contracts import StateStore, StoreContext, StoreIterator
+from headrace.state.contracts import StoreIterator
+from headrace.state.key_schemas import MAX_SEQUENCE
 from headrace.state.memory.sorted_map import SortedMap
-from headrace.state.value_codecs import PLAIN, ValueCodec
+from headrace.state.memory.store import MemoryStore
 from headrace.windows import MAX_TIMESTAMP
 
+if TYPE_CHECKING:
+    from headrace.state.rocksdb.visits import VisitedDatabase
+
 _SEQUENCE = struct.Struct(">i")
-_MAX_SEQUENCE = 0x7FFFFFFF
+_START = struct.Struct(">Q")
+_ZERO = 1 << 63
 
 _Window: TypeAlias = tuple[int, SortedMap[bytes, bytes]]
 """A window's start, and its values by key."""
 
 
-class InMemoryWindowStore:
+class InMemoryWindowStore(MemoryStore):
     """Values by window start, then key. A window expires as soon as the retention has passed.
 
     A store that retains duplicates keeps each under its key and a sequence number.
     """
 
-    persistent = False
+    kept = ("_stream_time", "_sequence")
 
     def __init__(self, name: str, retention_ms: int, *, retain_duplicates: bool = False) -> None:
-        self.name = name
-        self.is_open = False
-        self.codec: ValueCodec = PLAIN
+        super().__init__(name)
         self.retain_duplicates = retain_duplicates
         self._retention_ms = retention_ms
         self._windows: SortedMap[int, SortedMap[bytes, bytes]] = SortedMap()
@@ -43,25 +46,15 @@ class InMemoryWindowStore:
         self._sequence = 0
         # No window starts before this; it may start later. Saves looking for expired windows.
         self._earliest = MAX_TIMESTAMP
-
-    def init(self, context: StoreContext, root: StateStore | None = None) -> None:
-        """Open the (empty) store."""
-        self._context = context
-        self.is_open = True
-        context.register(root or self, self.restore)
-
-    def flush_cache(self) -> None:
-        """Nothing is cached."""
-
-    def flush(self) -> None:
-        """Nothing to write."""
+        # What has changed since the store was put down: start and key of entries.
+        self._changed: dict[tuple[int, bytes], None] = {}
 
     def close(self) -> None:
         """Forget everything."""
         self._windows.clear()
         self._starts.clear()
         self._earliest = MAX_TIMESTAMP
-        self.is_open = False
+        super().close()
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
         """Apply one record of the changelog."""
@@ -75,8 +68,11 @@ class InMemoryWindowStore:
         if window_start <= self._stream_time - self._retention_ms:
             self._context.drop("expired-window")
         elif value is not None:
-            self._window(window_start).put(self._entry_key(key), value)
+            entry_key = self._entry_key(key)
+            self._window(window_start).put(entry_key, value)
             self._index(key, window_start)
+            if self._home is not None:
+                self._changed[window_start, entry_key] = None
         elif not self.retain_duplicates:
             self._remove(key, window_start)
 
@@ -132,11 +128,13 @@ class InMemoryWindowStore:
                 del self._starts[key]
             if not window.entries:
                 self._windows.remove(start)
+            if self._home is not None:
+                self._changed[start, key] = None
 
     def _entry_key(self, key: bytes) -> bytes:
         if not self.retain_duplicates:
             return key
-        self._sequence = (self._sequence + 1) & _MAX_SEQUENCE
+        self._sequence = (self._sequence + 1) & MAX_SEQUENCE
         return key + _SEQUENCE.pack(self._sequence)
 
     def _plain_key(self, entry_key: bytes) -> bytes:
@@ -179,12 +177,33 @@ class InMemoryWindowStore:
             for key, value in window.items(key_from, key_to, forward=forward)
         )
 
+    def _take_up(self, home: VisitedDatabase) -> None:
+        for place, value in home.scan():
+            start = _START.unpack_from(place)[0] - _ZERO
+            entry_key = place[_START.size :]
+            self._window(start).put(entry_key, value)
+            self._index(self._plain_key(entry_key), start)
+
+    def _put_down(self, home: VisitedDatabase) -> None:
+        for start, entry_key in self._changed:
+            window = self._windows.entries.get(start)
+            value = None if window is None else window.entries.get(entry_key)
+            home.put(_place(start) + entry_key, value)
+        self._changed.clear()
+        if self._stream_time >= self._retention_ms:
+            for place, _ in home.scan(b"", _place(self._stream_time - self._retention_ms + 1)):
+                home.put(place, None)
+
+
+def _place(start: int) -> bytes:
+    return _START.pack(max(0, start + _ZERO))
+
 
 def _duplicates(
     windows: list[_Window], key_from: bytes | None, key_to: bytes | None, forward: bool
 ) -> Iterator[tuple[WindowKey, bytes]]:
     first = None if key_from is None else key_from + _SEQUENCE.pack(0)
-    last = None if key_to is None else key_to + _SEQUENCE.pack(_MAX_SEQUENCE)
+    last = None if key_to is None else key_to + _SEQUENCE.pack(MAX_SEQUENCE)
     for start, window in windows:
         for entry_key, value in window.items(first, last, forward=forward):
             key = entry_key[: -_SEQUENCE.size]

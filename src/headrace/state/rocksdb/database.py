@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -27,7 +27,7 @@ class Database:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._rdict = Rdict(str(path), options or raw_options())
         self._scans: WeakSet[Generator[tuple[bytes, bytes], None, None]] = WeakSet()
-        self.get = self._rdict.get
+        self.get: Callable[[bytes], bytes | None] = self._rdict.get
         """``get(key)``: its value or None."""
 
     @classmethod
@@ -38,6 +38,10 @@ class Database:
         tune = context.config["rocksdb.config.setter"]
         if tune is not None:
             tune(name, options, context.config.originals)
+        # A task that is put down between batches has databases that can go back.
+        visited = getattr(context, "databases", None)
+        if visited is not None:
+            return visited.open(name, options)  # type: ignore[no-any-return]
         return cls(context.state_dir / "rocksdb" / name, options)
 
     def put(self, key: bytes, value: bytes | None) -> None:
@@ -81,9 +85,13 @@ class Database:
 
     def close(self) -> None:
         """Close the files, and the scans that would keep them open."""
+        self.close_scans()
+        self._rdict.close()
+
+    def close_scans(self) -> None:
+        """End all scans that are under way."""
         for scan in list(self._scans):
             scan.close()
-        self._rdict.close()
 
 
 def raw_options() -> Options:

@@ -11,11 +11,11 @@ import struct
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 
-from headrace.errors import StoreError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers
 from headrace.state.contracts import StateStore, StoreContext
-from headrace.state.key_schemas import KeySchema
+from headrace.state.key_schemas import KeySchema, Matches
 from headrace.state.rocksdb.database import Database
+from headrace.state.rocksdb.store import DatabaseStore
 from headrace.state.value_codecs import PLAIN, ValueCodec
 
 RESERVED = b"\xff" * 8
@@ -96,24 +96,18 @@ def _existing_ids(database: Database) -> Iterator[int]:
         key = database.first_key(_ID.pack(segment_id + 1), RESERVED)
 
 
-class SegmentedStore:
+class SegmentedStore(DatabaseStore):
     """A store of entries that expire by time; window and session stores are made of it."""
 
-    persistent = True
+    kept: tuple[str, ...] = ("_stream_time",)
 
     def __init__(self, name: str, retention_ms: int, segment_interval_ms: int, schema: KeySchema) -> None:
-        self.name = name
+        super().__init__(name)
         self.codec: ValueCodec = PLAIN
         self._schema = schema
         self._retention_ms = retention_ms
         self._segment_interval_ms = segment_interval_ms
         self._stream_time = NO_TIMESTAMP
-        self._database: Database | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the store can be used."""
-        return self._database is not None
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
         """Open the database."""
@@ -122,53 +116,28 @@ class SegmentedStore:
         self._segments = Segments(self._database, self._retention_ms, self._segment_interval_ms)
         context.register(root or self, self.restore)
 
-    def flush_cache(self) -> None:
-        """Nothing is cached."""
-
-    def flush(self) -> None:
-        """Hand what was written to RocksDB's files."""
-        self._check_open()
-        assert self._database is not None
-        self._database.flush()
-
-    def close(self) -> None:
-        """Close the database and its iterators."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
-
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
         """Apply one record of the changelog; one that has expired is left out and not counted."""
-        time = self._schema.time_of(key)
-        self._stream_time = max(self._stream_time, time)
-        segment_id = self._segments.id_of(time)
-        if self._segments.open_if_live(segment_id, self._stream_time):
-            self._segments.put(segment_id, key, self.codec.from_changelog(value, timestamp, headers))
+        self._write(key, self.codec.from_changelog(value, timestamp, headers))
 
     def put_entry(self, key: bytes, value: bytes | None) -> None:
         """Write an entry; dropped when its segment has expired."""
-        self._check_open()
-        time = self._schema.time_of(key)
-        if time > self._stream_time:
-            self._stream_time = time
-        segment_id = self._segments.id_of(time)
-        if self._segments.open_if_live(segment_id, self._stream_time):
-            self._segments.put(segment_id, key, value)
-        else:
+        self._open_database()
+        if not self._write(key, value):
             self._context.drop("expired-segment")
 
     def remove_entry(self, key: bytes) -> None:
         """Delete an entry."""
-        self._check_open()
+        self._open_database()
         time = self._schema.time_of(key)
         self._stream_time = max(self._stream_time, time)
-        self._segments.delete(self._segments.id_of(time), key)
+        self._delete_at(self._segments.id_of(time), key)
 
     def get_entry(self, key: bytes) -> bytes | None:
         """The value of an entry, unless it is too old."""
-        self._check_open()
+        self._open_database()
         time = self._schema.time_of(key)
-        return None if time < self._first_live() else self._segments.get(self._segments.id_of(time), key)
+        return None if time < self._first_live() else self._get_at(self._segments.id_of(time), key)
 
     def fetch_key(self, key: bytes, time_from: int, time_to: int, *, forward: bool) -> Entries:
         """The entries of one key, by segment."""
@@ -196,23 +165,38 @@ class SegmentedStore:
         bounds: tuple[bytes | None, bytes | None],
         forward: bool,
     ) -> Entries:
-        self._check_open()
+        self._open_database()
         if self._schema.needs_time_range and time_to < time_from:
             return iter(())
-        segments = self._segments
-        ids = segments.between(time_from, self._schema.last_time(time_to), forward=forward)
+        ids = self._segments.between(time_from, self._schema.last_time(time_to), forward=forward)
         matches = self._schema.matcher(key_from, key_to, time_from, time_to)
-        return (
-            entry
-            for segment_id in ids
-            for entry in segments.scan(segment_id, *bounds, forward=forward)
-            if matches(entry[0])
-        )
+        return (entry for segment_id in ids for entry in self._scan(segment_id, bounds, matches, forward))
+
+    def _write(self, key: bytes, value: bytes | None) -> bool:
+        time = self._schema.time_of(key)
+        if time > self._stream_time:
+            self._stream_time = time
+        segment_id = self._segments.id_of(time)
+        if not self._segments.open_if_live(segment_id, self._stream_time):
+            return False
+        self._put_at(segment_id, key, value)
+        return True
 
     def _first_live(self) -> int:
         return self._stream_time - self._retention_ms + 1
 
-    def _check_open(self) -> None:
-        if self._database is None:
-            message = f"store {self.name} is closed"
-            raise StoreError(message)
+    # How an entry lies in its segment; a store ordered by time does it in another way.
+
+    def _get_at(self, segment_id: int, key: bytes) -> bytes | None:
+        return self._segments.get(segment_id, key)
+
+    def _put_at(self, segment_id: int, key: bytes, value: bytes | None) -> None:
+        self._segments.put(segment_id, key, value)
+
+    def _delete_at(self, segment_id: int, key: bytes) -> None:
+        self._segments.delete(segment_id, key)
+
+    def _scan(
+        self, segment_id: int, bounds: tuple[bytes | None, bytes | None], matches: Matches, forward: bool
+    ) -> Entries:
+        return (entry for entry in self._segments.scan(segment_id, *bounds, forward=forward) if matches(entry[0]))

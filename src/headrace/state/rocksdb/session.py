@@ -10,11 +10,8 @@ from headrace.state.key_schemas import SessionKeySchema
 from headrace.state.rocksdb.segments import Entries, SegmentedStore
 
 
-class RocksDBSessionStore(SegmentedStore):
-    """Values by session. Iterators go by segment (of the session's end), inside it by key, end, start."""
-
-    def __init__(self, name: str, retention_ms: int, segment_interval_ms: int) -> None:
-        super().__init__(name, retention_ms, segment_interval_ms, SessionKeySchema())
+class SegmentedSessions(SegmentedStore):
+    """Values by session, in whatever order the entries lie."""
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
         """Set the value of the session; None removes it."""
@@ -43,6 +40,13 @@ class RocksDBSessionStore(SegmentedStore):
     ) -> SessionValues:
         """The sessions of a range of keys."""
         return _sessions(self.fetch_range_of_keys(key_from, key_to, earliest_end, latest_start, forward=forward))
+
+
+class RocksDBSessionStore(SegmentedSessions):
+    """Values by session. Iterators go by segment (of the session's end), inside it by key, end, start."""
+
+    def __init__(self, name: str, retention_ms: int, segment_interval_ms: int) -> None:
+        super().__init__(name, retention_ms, segment_interval_ms, SessionKeySchema())
 
     def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
         """Refused: the entries are not in order of time."""

@@ -17,6 +17,7 @@ from headrace.state.contracts import IS_LATEST, NOT_PUT, StateStore, StoreContex
 from headrace.state.position import Position
 from headrace.state.rocksdb.database import Database
 from headrace.state.rocksdb.segments import RESERVED, Segments
+from headrace.state.rocksdb.store import DatabaseStore
 from headrace.windows import MAX_TIMESTAMP
 
 _TWO_LONGS = struct.Struct(">qq")
@@ -128,25 +129,19 @@ class SegmentValue:
         self.next_timestamp = timestamp
 
 
-class RocksDBVersionedStore:
+class RocksDBVersionedStore(DatabaseStore):
     """Versions of byte values, in a RocksDB database below the task's directory.
 
     The history retention is the grace period, too: a put older than that is refused and counted.
     """
 
-    persistent = True
+    kept = ("_stream_time", "position")
 
     def __init__(self, name: str, history_ms: int, segment_interval_ms: int) -> None:
-        self.name = name
+        super().__init__(name)
         self._history_ms = history_ms
         self._segment_interval_ms = segment_interval_ms
         self._stream_time = NO_TIMESTAMP
-        self._database: Database | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the store can be used."""
-        return self._database is not None
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
         """Open the database; the root of the store's layers is registered with the task."""
@@ -155,16 +150,6 @@ class RocksDBVersionedStore:
         self._segments = Segments(self._database, self._history_ms, self._segment_interval_ms)
         self.position = Position()
         context.register(root or self, self.restore)
-
-    def flush(self) -> None:
-        """Hand what was written to RocksDB's files."""
-        self._open_database().flush()
-
-    def close(self) -> None:
-        """Close the database."""
-        if self._database is not None:
-            self._database.close()
-            self._database = None
 
     def put(self, key: bytes, value: bytes | None, timestamp: int) -> int:
         """Store a version; returns until when it is valid, IS_LATEST, or NOT_PUT when it came too late."""
@@ -223,12 +208,6 @@ class RocksDBVersionedStore:
         if key is None:
             raise OperatorTypeError("the key of a store cannot be None")
         self._open_database()
-
-    def _open_database(self) -> Database:
-        if self._database is None:
-            message = f"store {self.name} is closed"
-            raise StoreError(message)
-        return self._database
 
     def _is_expired(self, timestamp: int, verb: str) -> bool:
         if timestamp >= self._stream_time - self._history_ms:

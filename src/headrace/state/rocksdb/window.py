@@ -9,21 +9,18 @@ from headrace.state.key_schemas import MAX_SEQUENCE, WindowKeySchema
 from headrace.state.rocksdb.segments import Entries, SegmentedStore
 
 
-class RocksDBWindowStore(SegmentedStore):
-    """Values by window. Multi-key iterators go by segment, inside it by key, then time.
+class SegmentedWindows(SegmentedStore):
+    """Values by window, in whatever order the entries lie.
 
     A store that retains duplicates numbers its entries; there a put of None does nothing.
     """
 
-    def __init__(
-        self, name: str, retention_ms: int, segment_interval_ms: int, *, retain_duplicates: bool = False
-    ) -> None:
-        super().__init__(name, retention_ms, segment_interval_ms, WindowKeySchema())
-        self.retain_duplicates = retain_duplicates
-        self._sequence = 0
+    kept = ("_stream_time", "_sequence")
+    retain_duplicates: bool
+    _sequence = 0
 
     def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        """Set the value of the window; None deletes."""
+        """Set the value of the window; None deletes, except among duplicates, which only expire."""
         if self.retain_duplicates:
             if value is None:
                 return
@@ -43,12 +40,23 @@ class RocksDBWindowStore(SegmentedStore):
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
     ) -> WindowedValues:
         """The windows of a range of keys that start in the span."""
-        return _windowed(self.fetch_range_of_keys(key_from, key_to, time_from, time_to, forward=forward))
+        return windowed(self.fetch_range_of_keys(key_from, key_to, time_from, time_to, forward=forward))
 
     def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
         """The windows of all keys that start in the span."""
-        return _windowed(self.fetch_range_of_keys(None, None, time_from, time_to, forward=forward))
+        return windowed(self.fetch_range_of_keys(None, None, time_from, time_to, forward=forward))
 
 
-def _windowed(entries: Entries) -> WindowedValues:
+class RocksDBWindowStore(SegmentedWindows):
+    """Values by window. Multi-key iterators go by segment, inside it by key, then time."""
+
+    def __init__(
+        self, name: str, retention_ms: int, segment_interval_ms: int, *, retain_duplicates: bool = False
+    ) -> None:
+        super().__init__(name, retention_ms, segment_interval_ms, WindowKeySchema())
+        self.retain_duplicates = retain_duplicates
+
+
+def windowed(entries: Entries) -> WindowedValues:
+    """Entries under the keys of their windows."""
     return StoreIterator((parse_window_store_key(key)[:2], value) for key, value in entries)

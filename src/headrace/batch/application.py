@@ -1,0 +1,83 @@
+"""An application as the batch engine sees it: its topology, laid out over the topics that there are.
+
+Made once, at the start; nothing in it changes afterwards, and it can be shipped to other processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.batch.levels import LevelPlan, plan_levels
+from headrace.batch.resets import ResetPolicy, reset_policy
+from headrace.batch.topics import TopicPlan, plan_topics
+from headrace.config import StreamsConfig
+from headrace.topology.nodes import SinkNode, SourceNode
+
+if TYPE_CHECKING:
+    from headrace.batch.task_id import TaskId
+    from headrace.broker.port import Broker
+    from headrace.topology import Topology
+
+
+@dataclass(frozen=True)
+class Application:
+    """Topology, settings, topics and levels."""
+
+    topology: Topology
+    config: StreamsConfig
+    topics: TopicPlan
+    levels: LevelPlan
+
+    @property
+    def id(self) -> str:
+        """``application.id``."""
+        return self.config.application_id
+
+    @property
+    def repartition_topics(self) -> frozenset[str]:
+        """The topics that are no topics here: what goes to them is read in the same batch."""
+        return frozenset(topic.name for topic in self.topics.internal if topic.kind == "repartition")
+
+    def state_dir(self, task: TaskId) -> Path:
+        """Where a task keeps its state."""
+        return self.config.state_dir / self.id / str(task)
+
+    def reset_policies(self) -> dict[str, ResetPolicy]:
+        """What to do for each topic of the user's where nothing is committed."""
+        nodes = self.topology.graph.nodes
+        policies = {}
+        for name, topics in self.topics.sources.items():
+            node = nodes[name]
+            assert isinstance(node, SourceNode)
+            policies.update(dict.fromkeys(topics, reset_policy(node.offset_reset, self.config)))
+        return {topic: policy for topic, policy in policies.items() if topic not in self.repartition_topics}
+
+
+def lay_out(topology: Topology, settings: Mapping[str, Any], broker: Broker) -> Application:
+    """Check the topology against the broker's topics and make the internal ones that are missing.
+
+    Topics that the application writes to are made as well: with one partition, unless they are there already.
+    """
+    config = StreamsConfig(settings)
+    topology.configure(config)
+    existing = broker.topics()
+    internal = {topic.name for topic in topology.internal_topics()}
+    configs = {name: broker.describe_topic(name).config for name in internal if name in existing}
+    plan = plan_topics(topology, existing, configs)
+    application = Application(topology, config, plan, plan_levels(topology, plan.sources))
+    for topic in plan.missing:
+        if topic.kind == "changelog":
+            broker.create_topic(topic.name, topic.partitions, topic.config)
+    for name in _sink_topics(topology):
+        if name not in existing and name not in internal:
+            broker.create_topic(name)
+    return application
+
+
+def _sink_topics(topology: Topology) -> set[str]:
+    graph = topology.graph
+    topics = {node.topic for node in graph.nodes.values() if isinstance(node, SinkNode) and node.topic is not None}
+    return {topic for topic in topics if topic not in graph.internal_topics}

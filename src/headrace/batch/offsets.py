@@ -1,0 +1,159 @@
+"""What a batch reads: ranges of offsets, from what is committed to the end of the log or as far as the limit allows.
+
+A range is an upper bound. A task takes the records of its partitions in order of time and stops, as Kafka's does, when
+a partition runs dry of which there is more (``OffsetRange.lag`` is above 0): what it did not take stays for the next
+batch. ``next_offset`` says what to commit then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from headrace.batch.positions import OffsetForTime, PartitionState, Position, position_of
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """The offsets from ``start`` up to, not including, ``end`` of one partition. Some may have no record."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+    log_end: int
+    is_reset: bool = False
+    """The start was not committed yet: commit it, even if the range is empty."""
+
+    @property
+    def size(self) -> int:
+        """How many records there may be in it."""
+        return self.end - self.start
+
+    @property
+    def lag(self) -> int:
+        """How many records there may be after it."""
+        return self.log_end - self.end
+
+    def next_offset(self, left_over: int | None = None) -> int:
+        """What to commit: the offset of the first record that was read but not processed, else the end."""
+        return self.end if left_over is None else left_over
+
+
+@dataclass(frozen=True, slots=True)
+class LostRecords:
+    """Records that were deleted before they were read. The user's reset policy said to go on; it must be reported."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+
+class Tick(Enum):
+    """Why a batch may be due without input."""
+
+    PUNCTUATION = "punctuation"
+    COMMIT = "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """When something is due by the wall clock; None where nothing is. Both are the earliest over all tasks."""
+
+    punctuation_ms: int | None = None
+    commit_ms: int | None = None
+    """When caches that hold entries are to be flushed."""
+
+    def due(self, now_ms: int) -> tuple[Tick, ...]:
+        """What is due."""
+        times = {Tick.PUNCTUATION: self.punctuation_ms, Tick.COMMIT: self.commit_ms}
+        return tuple(tick for tick, due_ms in times.items() if due_ms is not None and due_ms <= now_ms)
+
+    @property
+    def next_ms(self) -> int | None:
+        """When to look again, even if no record comes."""
+        return min((due_ms for due_ms in (self.punctuation_ms, self.commit_ms) if due_ms is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class BatchPlan:
+    """One batch. Partitions with nothing to read are left out, unless their position is still to be committed."""
+
+    ranges: tuple[OffsetRange, ...]
+    ticks: tuple[Tick, ...] = ()
+    lost: tuple[LostRecords, ...] = ()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.ranges or self.ticks)
+
+    @property
+    def size(self) -> int:
+        """How many records it reads at most."""
+        return sum(each.size for each in self.ranges)
+
+
+def plan_batch(
+    partitions: Iterable[PartitionState],
+    *,
+    now_ms: int,
+    limit: int | None = None,
+    timers: Timers | None = None,
+    offset_for_time: OffsetForTime | None = None,
+) -> BatchPlan:
+    """The next batch. ``limit`` is ``max.records.per.batch``; ``timers`` plan one even without input."""
+    states = sorted(partitions, key=_oldest_first)
+    found = [position_of(state, now_ms, offset_for_time) for state in states]
+    sizes = fair_shares([state.log_end - at.offset for state, at in zip(states, found, strict=True)], limit)
+    planned = [_range(state, at, size) for state, at, size in zip(states, found, sizes, strict=True)]
+    lost = [
+        LostRecords(state.topic, state.partition, *at.lost) for state, at in zip(states, found, strict=True) if at.lost
+    ]
+    ranges = sorted(
+        (each for each in planned if each.size or each.is_reset), key=lambda each: (each.topic, each.partition)
+    )
+    return BatchPlan(tuple(ranges), (timers or Timers()).due(now_ms), tuple(lost))
+
+
+def fair_shares(waiting: Sequence[int], limit: int | None) -> list[int]:
+    """How many records to take of each partition: the same of all, and what some do not need goes to the others.
+
+    Of each that has any at least one is taken, be the limit what it may: a task waits for partitions that have more,
+    so with none it would never go on. The first ones get what cannot be divided.
+
+    >>> fair_shares([100, 3, 100], 20)
+    [9, 3, 8]
+    """
+    budget = max(limit or 0, sum(1 for count in waiting if count))
+    if limit is None or sum(waiting) <= budget:
+        return list(waiting)
+    level = _level(waiting, budget)
+    shares = [min(count, level) for count in waiting]
+    more = [index for index, count in enumerate(waiting) if count > level]
+    for index in more[: budget - sum(shares)]:
+        shares[index] += 1
+    return shares
+
+
+def _level(waiting: Sequence[int], budget: int) -> int:
+    """The most that can be taken of every partition that has as much. There is more waiting than ``budget``."""
+    smallest_first = sorted(waiting)
+    for done, count in enumerate(smallest_first):
+        level = budget // (len(smallest_first) - done)
+        if count > level:
+            return level
+        budget -= count
+    raise AssertionError("not reached: there is more waiting than the budget")
+
+
+def _oldest_first(state: PartitionState) -> tuple[bool, int, str, int]:
+    time = state.head_timestamp
+    return time is None, time or 0, state.topic, state.partition
+
+
+def _range(state: PartitionState, position: Position, size: int) -> OffsetRange:
+    start = position.offset
+    return OffsetRange(state.topic, state.partition, start, start + size, state.log_end, position.is_reset)

@@ -1,0 +1,47 @@
+"""Topics, offsets, producing, transactions: one port (``headrace.broker.port``) and the brokers behind it.
+
+``open_broker`` takes what ``bootstrap.servers`` says and gives a broker; nothing above this package knows which one.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Literal
+
+from headrace.errors import ArgumentError, ConfigError, UnsupportedError
+
+if TYPE_CHECKING:
+    from headrace.broker.port import Broker
+
+__all__ = ["open_broker"]
+
+_EMBEDDED = "embedded:"
+
+
+def open_broker(address: str, *, fsync: Literal["always", "never"] = "always") -> Broker:
+    """The broker at ``address``: ``embedded:DIRECTORY``. With ``fsync="never"`` a power loss may cost the last records.
+
+    >>> broker = open_broker("embedded:" + getfixture("tmp_path").as_posix())
+    >>> broker.create_topic("clicks", partitions=2)
+    >>> broker.topics()
+    {'clicks': 2}
+    >>> broker.close()
+    """
+    if not isinstance(address, str) or not address.startswith(_EMBEDDED):
+        message = f"no broker can be opened at {address!r}"
+        raise UnsupportedError(message, hint="Kafka is not supported yet: use embedded:DIRECTORY.")
+    directory = address.removeprefix(_EMBEDDED)
+    if not directory or "\0" in directory:
+        message = f"{address!r} names no directory"
+        raise ArgumentError(message, hint="Write it as embedded:DIRECTORY, for instance embedded:headrace-data.")
+    if fsync not in {"always", "never"}:
+        message = f"fsync must be 'always' or 'never', found {fsync!r}"
+        raise ConfigError(message)
+    try:
+        embedded = importlib.import_module("headrace.broker.embedded")
+    except ModuleNotFoundError as error:
+        if error.name != "pyarrow":
+            raise
+        hint = "Install it: pip install 'headrace[spark]'"
+        raise UnsupportedError("the embedded broker needs pyarrow", hint=hint) from error
+    return embedded.EmbeddedBroker(directory, fsync=fsync == "always")  # type: ignore[no-any-return]

@@ -1,0 +1,229 @@
+"""The catalog: which segments belong to which partition at which offset, who committed what, who holds which lease.
+
+One SQLite file in WAL mode: readers never wait, writers take turns, a transaction is the unit of every change, and what
+it says is what there is. Each thread of each process has a connection of its own; a forked child opens new ones.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headrace.broker.disk import FILE_MODE, explained, flush
+from headrace.errors import BrokerError, CorruptLogError
+
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x48445243  # "HDRC"
+_BUSY_SECONDS = 60.0
+
+_SCHEMA = (
+    """CREATE TABLE topics (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL UNIQUE,
+        config TEXT NOT NULL,
+        created_ms INTEGER NOT NULL)""",
+    """CREATE TABLE partitions (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        topic_id INTEGER NOT NULL REFERENCES topics(id) ON DELETE CASCADE,
+        partition INTEGER NOT NULL,
+        start_offset INTEGER NOT NULL DEFAULT 0,
+        end_offset INTEGER NOT NULL DEFAULT 0,
+        cleaned_offset INTEGER NOT NULL DEFAULT 0,
+        UNIQUE (topic_id, partition))""",
+    """CREATE TABLE segments (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        partition_id INTEGER NOT NULL REFERENCES partitions(id) ON DELETE CASCADE,
+        base_offset INTEGER NOT NULL,
+        next_offset INTEGER NOT NULL,
+        records INTEGER NOT NULL,
+        bytes INTEGER NOT NULL,
+        min_timestamp INTEGER NOT NULL,
+        max_timestamp INTEGER NOT NULL,
+        checksum INTEGER NOT NULL,
+        sparse INTEGER NOT NULL DEFAULT 0,
+        file TEXT UNIQUE,
+        chunks BLOB NOT NULL,
+        payload BLOB,
+        UNIQUE (partition_id, next_offset))""",
+    "CREATE INDEX small_segments ON segments (partition_id, next_offset, bytes) WHERE file IS NULL",
+    """CREATE TABLE group_offsets (
+        group_id TEXT NOT NULL,
+        topic_id INTEGER NOT NULL REFERENCES topics(id) ON DELETE CASCADE,
+        partition INTEGER NOT NULL,
+        offset INTEGER NOT NULL,
+        metadata TEXT NOT NULL,
+        committed_ms INTEGER NOT NULL,
+        PRIMARY KEY (group_id, topic_id, partition)) WITHOUT ROWID""",
+    "CREATE INDEX group_offsets_by_topic ON group_offsets (topic_id)",
+    """CREATE TABLE producers (
+        id TEXT PRIMARY KEY,
+        sequence INTEGER NOT NULL,
+        ranges BLOB NOT NULL,
+        used_ms INTEGER NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE applications (
+        name TEXT PRIMARY KEY,
+        label TEXT NOT NULL,
+        epoch INTEGER NOT NULL DEFAULT 0,
+        batch_id INTEGER,
+        batch_epoch INTEGER,
+        ranges BLOB) WITHOUT ROWID""",
+    """CREATE TABLE extras (
+        application TEXT NOT NULL REFERENCES applications(name) ON DELETE CASCADE,
+        name TEXT NOT NULL,
+        value TEXT NOT NULL,
+        PRIMARY KEY (application, name)) WITHOUT ROWID""",
+    """CREATE TABLE leases (
+        application TEXT PRIMARY KEY REFERENCES applications(name) ON DELETE CASCADE,
+        epoch INTEGER NOT NULL,
+        host TEXT NOT NULL,
+        pid INTEGER NOT NULL,
+        process TEXT NOT NULL,
+        note TEXT NOT NULL,
+        since_ms INTEGER NOT NULL,
+        renewed INTEGER NOT NULL,
+        expires INTEGER NOT NULL) WITHOUT ROWID""",
+)
+
+
+class Catalog:
+    """Connections to the catalog file, and the transactions on them."""
+
+    def __init__(self, path: Path, *, fsync: bool) -> None:
+        self.path = path
+        self._fsync = fsync
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._pid = os.getpid()
+        self._connections: list[sqlite3.Connection] = []
+        self._inherited: list[sqlite3.Connection] = []
+        with _explained(path), self._alone():
+            self._prepare()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One transaction that changes the catalog; nobody else writes meanwhile. An exception undoes it."""
+        connection = self._connection()
+        with _explained(self.path):
+            connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield connection
+            with _explained(self.path):
+                connection.execute("COMMIT")
+        except BaseException as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise _explanation(error, self.path) from error
+            raise
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """One moment of the catalog, however many questions are asked. Keep it short: it holds back checkpoints."""
+        connection = self._connection()
+        with _explained(self.path):
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        with self._lock:
+            connections, self._connections = self._connections, []
+            self._local = threading.local()
+        if self._pid == os.getpid():
+            for connection in connections:
+                connection.close()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._pid != os.getpid():
+            self._forget_parent()
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            with _explained(self.path):
+                connection = self._local.connection = self._connect()
+        return connection
+
+    def _forget_parent(self) -> None:
+        """After a fork: SQLite connections must not be used nor closed by the child, so they are only put aside."""
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._inherited += self._connections
+        self._connections = []
+        self._pid = os.getpid()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'OFF'}")
+        connection.execute("PRAGMA foreign_keys = ON")
+        with self._lock:
+            self._connections.append(connection)
+        return connection
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Let one process at a time create the file: the switch to WAL mode does not wait for others."""
+        with explained(self.path):
+            descriptor = os.open(self.path.with_name(".lock"), os.O_RDWR | os.O_CREAT, FILE_MODE)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _prepare(self) -> None:
+        with explained(self.path):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        connection = self._connection()
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version == 0:
+            self._create(connection)
+        elif version != SCHEMA_VERSION:
+            message = f"{self.path} has version {version}, this Headrace reads version {SCHEMA_VERSION}"
+            raise BrokerError(message, hint="Use the Headrace that wrote it, or another directory.")
+
+    def _create(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        connection.execute("COMMIT")
+        if self._fsync:
+            flush(self.path.parent)
+            flush(self.path.parent.parent)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explanation(error, path) from error
+
+
+def _explanation(error: sqlite3.Error, path: Path) -> BrokerError:
+    text = str(error)
+    if "full" in text:
+        message = f"no space left for the catalog {path}"
+        return BrokerError(message, detail=text, hint="Free space and start again; nothing was committed.")
+    if "locked" in text:
+        message = f"the catalog {path} was locked for {_BUSY_SECONDS:.0f} seconds"
+        return BrokerError(message, detail=text, hint="Another process is stuck while it commits: look for it.")
+    if "malformed" in text or "not a database" in text:
+        message = f"the catalog {path} is corrupt"
+        hint = "Restore the whole directory from a backup; a catalog cannot be rebuilt from its segments."
+        return CorruptLogError(message, detail=text, hint=hint)
+    if "readonly" in text or "unable to open" in text or "attempt to write" in text:
+        message = f"no access to the catalog {path}"
+        hint = "The directory must be writable by, and belong to, the user who runs Headrace."
+        return BrokerError(message, detail=text, hint=hint)
+    message = f"the catalog {path} could not be used"
+    return BrokerError(message, detail=text, hint="Nothing was committed. Check the disk, then start again.")

@@ -1,0 +1,190 @@
+"""Leases: one process at a time commits for an application, and one that was replaced never commits again.
+
+Each holder gets a higher *epoch* than all before it; a commit carries the epoch and is refused when a newer one
+exists. So safety does not hang on clocks: a holder that slept through its lease is fenced, however late it wakes up.
+Clocks decide only how soon another may take over: at once where the holder's process is gone, after the lease's time
+otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import sqlite3
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from types import TracebackType
+from typing import NamedTuple
+
+from headrace.broker.catalog import Catalog
+from headrace.broker.clock import Clock
+from headrace.broker.port import Owner
+from headrace.errors import ArgumentError, FencedError, LeaseHeldError
+
+
+class _Held(NamedTuple):
+    epoch: int
+    host: str
+    pid: int
+    process: str
+    note: str
+    since_ms: int
+    renewed: int
+    expires: int
+
+
+class CatalogLease:
+    """A lease in the catalog."""
+
+    def __init__(self, catalog: Catalog, clock: Clock, application: str, epoch: int, owner: Owner, ttl_ms: int) -> None:
+        self._catalog, self._clock, self._ttl_ms = catalog, clock, ttl_ms
+        self.application = application
+        self.epoch = epoch
+        self.owner = owner
+
+    def renew(self) -> None:
+        """Hold it for another while; FencedError where somebody took it over."""
+        now = self._clock.uptime_ms()
+        with self._catalog.write() as connection:
+            check_epoch(connection, self.application, self.epoch)
+            change = "UPDATE leases SET renewed = ?, expires = ? WHERE application = ?"
+            connection.execute(change, (now, now + self._ttl_ms, self.application))
+
+    def release(self) -> None:
+        """Give it back. Does nothing where it is no longer ours."""
+        with self._catalog.write() as connection:
+            connection.execute("DELETE FROM leases WHERE application = ? AND epoch = ?", (self.application, self.epoch))
+
+    def __enter__(self) -> CatalogLease:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def acquire(catalog: Catalog, clock: Clock, application: str, ttl_ms: int, note: str) -> CatalogLease:
+    """Take the lease where nobody alive has it."""
+    if ttl_ms < 1:
+        message = f"a lease must last 1 ms or more, found {ttl_ms}"
+        raise ArgumentError(message)
+    owner = Owner(socket.gethostname(), os.getpid(), clock.now_ms(), note)
+    now = clock.uptime_ms()
+    with catalog.write() as connection:
+        held = _held(connection, application)
+        if held is not None and _is_live(held, now):
+            raise _refusal(application, held, now)
+        epoch = _next_epoch(connection, application)
+        insert = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+        process = process_mark(owner.pid)
+        values = (application, epoch, owner.host, owner.pid, process, note, owner.since_ms, now, now + ttl_ms)
+        connection.execute(insert, values)
+    return CatalogLease(catalog, clock, application, epoch, owner, ttl_ms)
+
+
+def live_owner(connection: sqlite3.Connection, clock: Clock, application: str) -> Owner | None:
+    """Who runs the application now."""
+    held = _held(connection, application)
+    if held is None or not _is_live(held, clock.uptime_ms()):
+        return None
+    return Owner(held.host, held.pid, held.since_ms, held.note)
+
+
+def check_epoch(connection: sqlite3.Connection, application: str, epoch: int) -> None:
+    """Refuse whoever does not hold the application's lease any more."""
+    held = _held(connection, application)
+    if held is not None and held.epoch == epoch:
+        return
+    message = f"application {application} was taken over: epoch {epoch} may no longer commit"
+    if held is None:
+        raise FencedError(message, detail="Nobody holds its lease now.", hint="Acquire the lease again.")
+    raise FencedError(message, detail=f"Epoch {held.epoch} belongs to {_shown(held)}.", hint="Stop this process.")
+
+
+def label_of(application: str) -> str:
+    """What the names of an application's files begin with: short and legal whatever its name."""
+    return hashlib.sha256(application.encode()).hexdigest()[:12]
+
+
+def process_mark(pid: int) -> str:
+    """Tells a process from a later one with the same number: this start of the machine, its namespace, its start."""
+    return f"{_boot()}/{_namespace()}/{_start_of(pid)}"
+
+
+def _next_epoch(connection: sqlite3.Connection, application: str) -> int:
+    insert = "INSERT OR IGNORE INTO applications (name, label) VALUES (?, ?)"
+    connection.execute(insert, (application, label_of(application)))
+    connection.execute("UPDATE applications SET epoch = epoch + 1 WHERE name = ?", (application,))
+    return int(connection.execute("SELECT epoch FROM applications WHERE name = ?", (application,)).fetchone()[0])
+
+
+def _held(connection: sqlite3.Connection, application: str) -> _Held | None:
+    question = """SELECT epoch, host, pid, process, note, since_ms, renewed, expires
+                  FROM leases WHERE application = ?"""
+    row = connection.execute(question, (application,)).fetchone()
+    return None if row is None else _Held(*row)
+
+
+def _is_live(held: _Held, now: int) -> bool:
+    if not held.renewed <= now < held.expires:  # before it was renewed: the machine was started again since
+        return False
+    if held.host != socket.gethostname():
+        return True
+    boot, namespace, start = held.process.split("/")
+    if boot != _boot():
+        return False
+    return namespace != _namespace() or start == _start_of(held.pid)
+
+
+def _refusal(application: str, held: _Held, now: int) -> LeaseHeldError:
+    message = f"application {application} is already running: {_shown(held)}"
+    hint = (
+        "Stop that process, or give this one another application.id. If it hangs, "
+        f"its lease ends in {(held.expires - now) / 1000:.0f} s."
+    )
+    return LeaseHeldError(message, detail=f"epoch {held.epoch}{', ' + held.note if held.note else ''}", hint=hint)
+
+
+def _shown(held: _Held) -> str:
+    since = datetime.fromtimestamp(held.since_ms / 1000).astimezone().isoformat(sep=" ", timespec="seconds")
+    return f"process {held.pid} on host {held.host}, since {since}"
+
+
+@lru_cache(maxsize=1)
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
+def _start_of(pid: int) -> str:
+    """When the process was started; ``gone`` where there is none of that number."""
+    try:
+        # The name of the program, in parentheses, may hold anything: fields count from behind it.
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except FileNotFoundError:
+        return "gone" if Path("/proc/self/stat").exists() else _signalled(pid)
+    except OSError:
+        return "gone"
+    return "gone" if fields[0] in {"Z", "X"} else fields[19]
+
+
+def _signalled(pid: int) -> str:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return "gone"
+    except OSError:
+        pass
+    return "alive"

@@ -1,0 +1,22 @@
+"""The failpoints of the embedded broker (see ``headrace.failpoints``)."""
+
+from __future__ import annotations
+
+SEGMENT_WRITTEN = "segment-written"
+BEFORE_CATALOG = "before-catalog"
+INSIDE_CATALOG = "inside-catalog"
+AFTER_CATALOG = "after-catalog"
+COMPACTION_SWAP = "compaction-swap"
+COMPACTION_SWAPPED = "compaction-swapped"
+SWEEP = "sweep"
+
+ALL = (
+    SEGMENT_WRITTEN,
+    BEFORE_CATALOG,
+    INSIDE_CATALOG,
+    AFTER_CATALOG,
+    COMPACTION_SWAP,
+    COMPACTION_SWAPPED,
+    SWEEP,
+)
+"""The failpoints of the embedded broker, in the order of a commit; the engine adds its own."""

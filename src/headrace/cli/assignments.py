@@ -1,0 +1,23 @@
+"""``name=value`` on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.cli.exits import UsageError
+
+
+def settings_of(given: Iterable[str]) -> dict[str, str]:
+    """``["a=1", "b=2"]`` as a dict.
+
+    >>> settings_of(["cleanup.policy=compact", "retention.ms=-1"])
+    {'cleanup.policy': 'compact', 'retention.ms': '-1'}
+    """
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            message = f"{text!r} is no setting"
+            raise UsageError(message, hint="Write it as NAME=VALUE, for instance --config retention.ms=3600000.")
+        found[name.strip()] = value.strip()
+    return found

@@ -1,0 +1,213 @@
+"""``headrace doctor``: whether this machine has what Headrace needs, and what to do where it has not."""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from headrace.broker import open_broker
+from headrace.cli import exits
+from headrace.cli.output import redacted
+from headrace.cli.session import Session, command, embedded_directory
+from headrace.cli.version import of_headrace
+from headrace.config import StreamsConfig
+from headrace.errors import HeadraceError
+
+group = typer.Typer()
+
+_OLDEST_PYTHON = (3, 10)
+_OLDEST_JAVA = 17
+_FREE_BYTES = 1 << 30
+_SHARED_BYTES = 256 << 20
+_OPEN_FILES = 1024
+_JAVA_SECONDS = 20
+_NEEDED = ("rocksdict", "orjson", "msgspec")
+_EXTRAS = {
+    "pyspark": ("spark", "running topologies on Spark"),
+    "pyarrow": ("spark", "the embedded broker"),
+    "confluent-kafka": ("kafka", "Kafka as the broker"),
+    "fastavro": ("avro", "Avro serdes"),
+    "protobuf": ("protobuf", "Protobuf serdes"),
+    "starlette": ("server", "the server"),
+    "uvicorn": ("server", "the server"),
+}
+_STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, how it stands, what was found, and what to do about it."""
+
+    name: str
+    status: Literal["ok", "warn", "fail"]
+    found: str
+    remedy: str | None = None
+
+
+@command(group, "doctor", "headrace doctor", "headrace doctor --broker embedded:/var/lib/headrace --json")
+def doctor(session: Session) -> None:
+    """Look whether this machine has what Headrace needs; each line says ok, warn or fail, and what to do.
+
+    A warning is about something that only some uses need. The exit code is 1 where a check failed. With --quiet only
+    warnings and failures are printed.
+    """
+    checks = list(examine(session.address))
+    if session.out.json:
+        session.out.data([asdict(check) for check in checks])
+    else:
+        _show(session, checks)
+    if any(check.status == "fail" for check in checks):
+        raise typer.Exit(exits.FAILED)
+
+
+def _show(session: Session, checks: list[Check]) -> None:
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        if check.status == "ok" and session.out.quiet:
+            continue
+        session.out.styled(
+            (f"{check.status:<4}  ", _STYLES[check.status]), (f"{check.name:<{width}}  ", "bold"), (check.found, "")
+        )
+        if check.remedy:
+            session.out.styled((f"      {'':<{width}}  → {check.remedy}", "dim"))
+
+
+def examine(address: str) -> Iterator[Check]:
+    """Every check, the broker at ``address`` last."""
+    yield Check("headrace", "ok", of_headrace())
+    yield _python()
+    yield from (_package(name) for name in _NEEDED)
+    yield from (_extra(name) for name in _EXTRAS)
+    yield _java()
+    yield Check("sqlite", "ok", sqlite3.sqlite_version)
+    yield _writable("temporary files", Path(tempfile.gettempdir()))
+    yield _writable("state directory", Path(StreamsConfig({"application.id": "doctor"})["state.dir"]))
+    yield _shared_memory(Path("/dev/shm"))
+    yield _open_files()
+    directory = embedded_directory(address)
+    if directory is not None:
+        yield _writable("broker directory", directory)
+    yield _broker(address, directory)
+
+
+def _python() -> Check:
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= _OLDEST_PYTHON:
+        return Check("python", "ok", found)
+    return Check("python", "fail", found, "Install Python 3.10 or newer.")
+
+
+def _package(name: str) -> Check:
+    version = _version(name)
+    if version is None:
+        return Check(name, "fail", "not installed", "Install Headrace again: pip install --force-reinstall headrace")
+    return Check(name, "ok", version)
+
+
+def _extra(name: str) -> Check:
+    extra, purpose = _EXTRAS[name]
+    version = _version(name)
+    if version is None:
+        return Check(name, "warn", "not installed", f"For {purpose}: pip install 'headrace[{extra}]'")
+    return Check(name, "ok", version)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _java() -> Check:
+    home = os.environ.get("JAVA_HOME")
+    program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    remedy = f"Spark needs Java {_OLDEST_JAVA} or newer; JAVA_HOME says where it is."
+    if program is None:
+        return Check("java", "warn", "not found", remedy)
+    try:
+        told = subprocess.run([program, "-version"], capture_output=True, timeout=_JAVA_SECONDS, check=False).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        return Check("java", "warn", f"{program} cannot be run: {error}", remedy)
+    found = re.search(rb'version "(\d+)(?:\.(\d+))?[^"]*"', told)
+    if found is None:
+        return Check("java", "warn", f"{program} does not say its version", remedy)
+    # Java 8 calls itself 1.8.
+    major = int(found[2]) if found[1] == b"1" and found[2] else int(found[1])
+    return Check("java", "ok", f"{major} ({program})") if major >= _OLDEST_JAVA else _old_java(major, program, remedy)
+
+
+def _old_java(major: int, program: str, remedy: str) -> Check:
+    return Check("java", "warn", f"{major} ({program}) is too old", remedy)
+
+
+def _writable(name: str, directory: Path) -> Check:
+    there = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+    shown = f"{directory}" if there == directory.absolute() else f"{directory} (will be made in {there})"
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            free = shutil.disk_usage(there).free
+    except OSError as error:
+        return Check(name, "fail", f"{shown}: {error.strerror}", "Give yourself the right to write there.")
+    found = f"{shown}, {free / (1 << 30):,.1f} GiB free"
+    return Check(name, "ok", found) if free >= _FREE_BYTES else Check(name, "warn", found, "Free some space.")
+
+
+def _shared_memory(directory: Path) -> Check:
+    remedy = "In-memory stores use it; in a container raise it, for instance docker run --shm-size=1g."
+    try:
+        with tempfile.TemporaryFile(dir=directory):
+            total = shutil.disk_usage(directory).total
+    except OSError as error:
+        return Check("shared memory", "warn", f"{directory}: {error.strerror}", remedy)
+    found = f"{directory}, {total / (1 << 20):,.0f} MiB"
+    return (
+        Check("shared memory", "ok", found) if total >= _SHARED_BYTES else Check("shared memory", "warn", found, remedy)
+    )
+
+
+def _open_files() -> Check:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= _OPEN_FILES:
+        return Check("open files", "ok", "unlimited" if soft == resource.RLIM_INFINITY else f"up to {soft:,}")
+    return Check("open files", "warn", f"up to {soft:,}", f"RocksDB opens many: ulimit -n {_OPEN_FILES} or more.")
+
+
+def _broker(address: str, directory: Path | None) -> Check:
+    shown = redacted(address)
+    if directory is not None and not (directory / "catalog.db").exists():
+        return Check("broker", "ok", f"{shown} is not there yet; the first topic makes it")
+    try:
+        return Check("broker", "ok", f"{shown}: {_state_of(address)}")
+    except HeadraceError as error:
+        remedy = error.hint or error.detail
+        return Check("broker", "fail", f"{shown}: {redacted(error.message)}", redacted(remedy) if remedy else None)
+
+
+def _state_of(address: str) -> str:
+    with closing(open_broker(address)) as broker:
+        topics, groups = len(broker.topics()), len(broker.groups())
+    directory = embedded_directory(address)
+    version = "" if directory is None else f", schema version {_schema_version(directory)}"
+    return f"topics {topics:,}, groups {groups:,}{version}"
+
+
+def _schema_version(directory: Path) -> int:
+    location = f"{(directory / 'catalog.db').absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(location, uri=True)) as connection:
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version

@@ -1,0 +1,143 @@
+"""What commands print: tables and lines for people, JSON for programs, errors in three parts.
+
+Results go to the standard output, all else to the standard error. Text from records and names may hold anything, so
+control characters are shown, never sent to the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from headrace.errors import HeadraceError
+
+_UNLIMITED = 100_000
+_DIRECTIONS = "\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
+_CONTROL = re.compile(f"[\x00-\x1f\x7f-\x9f{_DIRECTIONS}]")
+_CONTROL_IN_LINES = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_DIRECTIONS}]")
+_PASSWORD = re.compile(r"(//[^/@:\s]*):[^/@\s]+@")
+
+
+def clean(text: str) -> str:
+    r"""``text`` on one line, with nothing in it that a terminal would act upon.
+
+    >>> clean("a\x1b[31m\tb")
+    'a\\x1b[31m\\tb'
+    """
+    return _CONTROL.sub(_shown, _encodable(text))
+
+
+def clean_lines(text: str) -> str:
+    r"""Like ``clean``, but lines and tabs stay.
+
+    >>> clean_lines("a\n\tb\x07")
+    'a\n\tb\\x07'
+    """
+    return _CONTROL_IN_LINES.sub(_shown, _encodable(text))
+
+
+def redacted(text: str) -> str:
+    """``text`` without the passwords of addresses.
+
+    >>> redacted("kafka://al:geheim@host:9092")
+    'kafka://al:***@host:9092'
+    """
+    return _PASSWORD.sub(r"\1:***@", text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+class _QuietConsole(Console):
+    def on_broken_pipe(self) -> None:
+        """Called while the error is handled: the command decides, not Rich."""
+        raise
+
+
+class Output:
+    """Where one command writes. ``json`` and ``quiet`` are as the user asked."""
+
+    def __init__(self, *, json: bool = False, quiet: bool = False) -> None:
+        self.json = json
+        self.quiet = quiet
+        self._out, self._err = _console(), _console(stderr=True)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether results go to a terminal."""
+        return self._out.is_terminal
+
+    def line(self, text: str, style: str = "") -> None:
+        """One line of the result."""
+        self._out.print(Text(clean(text), style), soft_wrap=True)
+
+    def text(self, text: str) -> None:
+        """Lines of the result as they are; on a terminal without control characters."""
+        sys.stdout.write(clean_lines(text) if self.is_terminal else _encodable(text))
+
+    def data(self, value: Any) -> None:
+        """``value`` as JSON."""
+        self.text(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
+
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+        """Rows below column names. Columns that begin with ``>`` hold numbers."""
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*(_cell(value) for value in row))
+        self._out.print(table)
+
+    def styled(self, *parts: tuple[str, str]) -> None:
+        """One line of ``(text, style)``."""
+        self._out.print(Text.assemble(*((clean(text), style) for text, style in parts)), soft_wrap=True)
+
+    def done(self, said: str, data: Mapping[str, Any]) -> None:
+        """What a command did: a sentence, or with ``--json`` the same as data."""
+        if self.json:
+            self.data(data)
+        elif not self.quiet:
+            self.line(said)
+
+    def note(self, text: str) -> None:
+        """Something worth knowing that is no result."""
+        if not self.quiet:
+            self._err.print(Text(clean(redacted(text)), "dim"), soft_wrap=True)
+
+    def error(self, error: HeadraceError, code: int) -> None:
+        """Message, detail, hint and place of an error, on the standard error."""
+        parts = {"detail": error.detail, "hint": error.hint, "at": error.at}
+        found = {name: redacted(text) for name, text in parts.items() if text}
+        if self.json:
+            told = {"error": redacted(error.message), **found, "exit_code": code}
+            sys.stderr.write(_encodable(json.dumps(told, ensure_ascii=False)) + "\n")
+            return
+        message = clean_lines(redacted(error.message))
+        self._err.print(Text.assemble(("error: ", "bold red"), message), soft_wrap=True)
+        for name, text in found.items():
+            self._err.print(Text.assemble((f"  {name}: ", "bold"), clean_lines(text)), soft_wrap=True)
+
+
+def _console(*, stderr: bool = False) -> Console:
+    console = _QuietConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
+    if not console.is_terminal:
+        console.width = _UNLIMITED
+    return console
+
+
+def _cell(value: object) -> Text:
+    if value is None:
+        return Text("-")
+    return Text(f"{value:,}" if isinstance(value, int) else clean(str(value)))

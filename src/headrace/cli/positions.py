@@ -1,0 +1,93 @@
+"""Places in a topic, as one says them: beginning, end, an offset, the last N records, a time."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Literal
+
+from headrace.broker.port import Broker, TopicPartition
+from headrace.cli.exits import UsageError
+
+GRAMMAR = "beginning, end, OFFSET, -N for the last N of each partition, @TIME (milliseconds, ISO 8601, or -15m)"
+
+_UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_AGO = re.compile(r"-(\d+)(ms|s|m|h|d)")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MAX_OFFSET = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place that each partition has for itself."""
+
+    kind: Literal["beginning", "end", "offset", "last", "time"]
+    value: int = 0
+
+
+def position_of(text: str) -> Position:
+    """The place that ``text`` names; see ``GRAMMAR``.
+
+    >>> position_of("-5"), position_of("@1700000000000")
+    (Position(kind='last', value=5), Position(kind='time', value=1700000000000))
+    """
+    if text in {"beginning", "earliest"}:
+        return Position("beginning")
+    if text in {"end", "latest"}:
+        return Position("end")
+    if re.fullmatch(r"-?\d{1,19}", text, re.ASCII) and abs(int(text)) <= _MAX_OFFSET:
+        number = int(text)
+        return Position("offset", number) if number >= 0 and not text.startswith("-") else Position("last", -number)
+    if text.startswith(("@", "s@")):
+        return Position("time", time_of(text.partition("@")[2]))
+    if _DATE.match(text):
+        return Position("time", time_of(text))
+    message = f"{text!r} is no position"
+    raise UsageError(message, hint=f"Say one of: {GRAMMAR}.")
+
+
+def time_of(text: str) -> int:
+    """Milliseconds since 1970 of a number, a date (UTC where it has no zone), or a while ago such as ``-15m``.
+
+    >>> time_of("1970-01-01T00:00:01Z")
+    1000
+    """
+    if re.fullmatch(r"\d{1,18}", text, re.ASCII):
+        return int(text)
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return max(0, int(time.time() * 1000) - int(ago[1]) * _UNIT_MS[ago[2]])
+    try:
+        moment = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
+    except ValueError as error:
+        message = f"{text!r} is no time"
+        hint = "Say milliseconds since 1970, a date such as 2026-07-01T12:00:00Z, or a while ago such as -15m."
+        raise UsageError(message, hint=hint) from error
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+    return round(moment.timestamp() * 1000)
+
+
+def resolve(broker: Broker, position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    """The offset at ``position`` in each partition; never before its start nor after its end."""
+    wanted = list(partitions)
+    starts, ends = broker.start_offsets(wanted), broker.end_offsets(wanted)
+    found = _offsets(broker, position, starts, ends)
+    return {one: min(max(found[one], starts[one]), ends[one]) for one in wanted}
+
+
+def _offsets(
+    broker: Broker, position: Position, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]
+) -> dict[TopicPartition, int]:
+    if position.kind == "beginning":
+        return starts
+    if position.kind == "offset":
+        return dict.fromkeys(starts, position.value)
+    if position.kind == "last":
+        return {one: end - position.value for one, end in ends.items()}
+    if position.kind == "time":
+        found = broker.offsets_for_time(dict.fromkeys(starts, position.value))
+        return {one: ends[one] if offset is None else offset for one, offset in found.items()}
+    return ends

@@ -1,0 +1,200 @@
+"""``headrace topics``: list, create, describe, alter, delete."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from typing import Annotated, Any
+
+import typer
+
+from headrace.broker.port import Broker, TopicDescription
+from headrace.cli.assignments import settings_of
+from headrace.cli.exits import UsageError
+from headrace.cli.session import Session, command
+from headrace.errors import TopicExistsError, UnknownTopicError
+from headrace.setting_values import is_secret
+from headrace.topology.names import problem_with
+
+group = typer.Typer(help="Topics: list, create, describe, alter, delete.", no_args_is_help=True)
+
+Name = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.")]
+Names = Annotated[list[str], typer.Argument(metavar="TOPIC...", help="The topics.")]
+Partitions = Annotated[int, typer.Option("--partitions", "-p", min=1, help="How many partitions.")]
+MorePartitions = Annotated[
+    int | None, typer.Option("--partitions", "-p", min=1, help="How many partitions it shall have: never fewer.")
+]
+Config = Annotated[
+    list[str] | None,
+    typer.Option("--config", "-c", metavar="NAME=VALUE", help="A setting, with Kafka's name; may be repeated."),
+]
+Unset = Annotated[
+    list[str] | None,
+    typer.Option("--unset", metavar="NAME", help="Bring a setting back to its default; may be repeated."),
+]
+Long = Annotated[bool, typer.Option("--long", "-l", help="Show records and sizes too.")]
+IfNotExists = Annotated[bool, typer.Option("--if-not-exists", help="Do nothing where the topic is there already.")]
+IfExists = Annotated[bool, typer.Option("--if-exists", help="Do nothing about topics that are not there.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+
+
+@command(group, "list", "headrace topics list", "headrace topics list --long", "headrace topics list --json")
+def list_topics(session: Session, long: Long = False) -> None:
+    """List the topics and their numbers of partitions."""
+    out = session.out
+    with session.broker() as broker:
+        counts = broker.topics()
+        found = [broker.describe_topic(name) for name in counts] if long else []
+    if out.json:
+        plain = [{"name": name, "partitions": count} for name, count in counts.items()]
+        out.data([_totals(topic) for topic in found] if long else plain)
+    elif out.quiet:
+        for name in counts:
+            out.line(name)
+    elif not counts:
+        out.note("no topics yet; create one: headrace topics create NAME")
+    elif long:
+        rows = [tuple(_totals(topic).values()) for topic in found]
+        out.table(("TOPIC", ">PARTITIONS", ">RECORDS", ">BYTES"), rows)
+    else:
+        out.table(("TOPIC", ">PARTITIONS"), counts.items())
+
+
+@command(
+    group,
+    "create",
+    "headrace topics create lines",
+    "headrace topics create users --partitions 6 --config cleanup.policy=compact",
+)
+def create_topic(
+    session: Session, name: Name, partitions: Partitions = 1, config: Config = None, if_not_exists: IfNotExists = False
+) -> None:
+    """Create a topic. One of that name is exit code 4.
+
+    An embedded broker that is not there yet is made: its directory, for you alone.
+    """
+    settings = settings_of(config or ())
+    problem = problem_with(name)
+    if problem is not None:
+        message = f"the topic name {name!r} is illegal: {problem}"
+        raise UsageError(message, hint="Choose a plain one, such as 'my-topic'.")
+    created = True
+    with session.broker(create=True) as broker:
+        try:
+            broker.create_topic(name, partitions, settings)
+        except TopicExistsError:
+            if not if_not_exists:
+                raise
+            created, partitions = False, broker.topics()[name]
+    said = f"created topic {name} with {_plural(partitions, 'partition')}" if created else f"topic {name} is there"
+    session.out.done(said, {"topic": name, "partitions": partitions, "created": created})
+
+
+@command(group, "describe", "headrace topics describe lines", "headrace topics describe lines --json")
+def describe_topic(session: Session, name: Name) -> None:
+    """Show the settings of a topic, and offsets and sizes of its partitions."""
+    with session.broker() as broker:
+        topic = broker.describe_topic(name)
+    if session.out.json:
+        session.out.data(_everything(topic))
+    else:
+        _show(session, topic)
+
+
+@command(
+    group,
+    "alter",
+    "headrace topics alter lines --partitions 6",
+    "headrace topics alter lines --config retention.ms=3600000 --unset cleanup.policy",
+)
+def alter_topic(
+    session: Session, name: Name, partitions: MorePartitions = None, config: Config = None, unset: Unset = None
+) -> None:
+    """Add partitions to a topic, change its settings.
+
+    Keys of records that come later may get another partition than before when there are more of them.
+    """
+    changes: dict[str, object | None] = {**settings_of(config or ()), **dict.fromkeys(unset or ())}
+    if partitions is None and not changes:
+        raise UsageError("nothing to alter", hint="Give --partitions, --config or --unset.")
+    with session.broker() as broker:
+        broker.alter_topic(name, partitions=partitions, config=changes or None)
+        topic = broker.describe_topic(name)
+    session.out.done(f"altered topic {name}", _everything(topic))
+
+
+@command(group, "delete", "headrace topics delete lines", "headrace topics delete lines words --yes --if-exists")
+def delete_topics(session: Session, names: Names, yes: Yes = False, if_exists: IfExists = False) -> None:
+    """Delete topics, their records, and what groups committed for them.
+
+    Asks before it does so; without a terminal it needs --yes. Either all the topics are there or none is deleted.
+    """
+    with session.broker() as broker:
+        found = [name for name in dict.fromkeys(names) if _is_there(broker, name, if_exists=if_exists)]
+        if found:
+            session.confirm(f"delete {_plural(len(found), 'topic')} for good: {', '.join(found)}?", yes=yes)
+        for name in found:
+            broker.delete_topic(name)
+    session.out.done(f"deleted {', '.join(found) or 'nothing'}", {"deleted": found})
+
+
+def _is_there(broker: Broker, name: str, *, if_exists: bool) -> bool:
+    try:
+        broker.describe_topic(name)
+    except UnknownTopicError:
+        if not if_exists:
+            raise
+        return False
+    return True
+
+
+def _show(session: Session, topic: TopicDescription) -> None:
+    out = session.out
+    created = datetime.fromtimestamp(topic.created_ms / 1000, timezone.utc)
+    totals = (
+        f"{_plural(len(topic.partitions), 'partition')}, {_plural(_records(topic), 'record')}, {topic.size:,} bytes"
+    )
+    out.line(f"{topic.name}: {totals}", style="bold")
+    out.line(f"created {created:%Y-%m-%d %H:%M:%S} UTC")
+    out.line("")
+    rows = [(one.partition, one.start_offset, one.end_offset, one.records, one.size) for one in topic.partitions]
+    out.table((">PARTITION", ">START", ">END", ">RECORDS", ">BYTES"), rows)
+    out.line("")
+    out.table(("SETTING", "VALUE"), _shown_settings(topic.config).items())
+
+
+def _totals(topic: TopicDescription) -> dict[str, Any]:
+    return {
+        "name": topic.name,
+        "partitions": len(topic.partitions),
+        "records": _records(topic),
+        "bytes": topic.size,
+    }
+
+
+def _everything(topic: TopicDescription) -> dict[str, Any]:
+    partitions = [
+        {
+            "partition": one.partition,
+            "start_offset": one.start_offset,
+            "end_offset": one.end_offset,
+            "records": one.records,
+            "bytes": one.size,
+            "segments": one.segments,
+        }
+        for one in topic.partitions
+    ]
+    config = _shown_settings(topic.config)
+    return {"name": topic.name, "created_ms": topic.created_ms, "config": config, "partitions": partitions}
+
+
+def _shown_settings(config: Mapping[str, str]) -> dict[str, str]:
+    return {name: "***" if is_secret(name) else value for name, value in sorted(config.items())}
+
+
+def _records(topic: TopicDescription) -> int:
+    return sum(partition.records for partition in topic.partitions)
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

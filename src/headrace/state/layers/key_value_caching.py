@@ -1,0 +1,72 @@
+"""The caching layer of key-value stores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from headrace.state.bytes_stores import BytesKeyValueStore, KeyValues
+from headrace.state.cache import CacheEntry
+from headrace.state.layers.caching import Caching
+from headrace.state.layers.merging import Order, merged, same
+
+_SAME_KEYS: Order[bytes] = Order(same, same, same)
+
+
+class CachingKeyValueStore(Caching[BytesKeyValueStore]):
+    """A key-value store behind the cache. What is read is cached, too."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value, from the cache or else from the store beneath."""
+        entry = self._cache.get(key)
+        if entry is not None:
+            return entry.value
+        value = self.inner.get(key)
+        if value is not None:
+            self._threads().put(self._cache, key, CacheEntry(value))
+        return value
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Set in the cache; None is kept as a tombstone."""
+        self._write(key, value)
+
+    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
+        """Set in the cache unless there is a value, which is returned."""
+        current = self.get(key)
+        if current is None:
+            self._write(key, value)
+        return current
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
+        """Set several values."""
+        for key, value in entries:
+            self._write(key, value)
+
+    def delete(self, key: bytes) -> bytes | None:
+        """Delete; returns the value there was."""
+        current = self.get(key)
+        self._write(key, None)
+        return current
+
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
+        """The entries of both ends and between, cached or not."""
+        beneath = self.inner.range(key_from, key_to, forward=forward)
+        cached = self._cache.scan(key_from, key_to, forward=forward)
+        return merged(cached, beneath, _SAME_KEYS, forward)
+
+    def prefix_scan(self, prefix: bytes) -> KeyValues:
+        """The entries whose keys begin with ``prefix``."""
+        beneath = self.inner.prefix_scan(prefix)
+        return merged(self._cache.scan_prefix(prefix), beneath, _SAME_KEYS, True)
+
+    def approximate_num_entries(self) -> int:
+        """About how many entries the store beneath has."""
+        return self.inner.approximate_num_entries()
+
+    def _store_key(self, cache_key: bytes) -> bytes:
+        return cache_key
+
+    def _read_beneath(self, cache_key: bytes) -> bytes | None:
+        return self.inner.get(cache_key)
+
+    def _write_beneath(self, cache_key: bytes, value: bytes | None) -> None:
+        self.inner.put(cache_key, value)

@@ -1,0 +1,137 @@
+"""All databases of one task for one visit, and the file with what else the task keeps.
+
+Stores in RocksDB lie in the task's directory. Stores in memory lie in shared memory between visits, in the same
+layout: they are as fast as memory, and gone when the machine is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import zlib
+from pathlib import Path
+
+from rocksdict import Options
+
+from headrace.failpoints import reach
+from headrace.state.rocksdb.database import raw_options
+from headrace.state.rocksdb.visits import CHUNK_BYTES, Version, Visit, VisitedDatabase
+
+FAILPOINTS = (
+    "state.before-kept",
+    "state.after-kept",
+    "state.before-chunk",
+    "state.after-chunk",
+    "state.before-version",
+    "state.after-version",
+    "state.between-stores",
+    "state.after-undo",
+    "state.after-forget",
+)
+"""Where tests end the process: in the order of a commit, then while a database is opened."""
+
+_SHARED_MEMORY = Path("/dev/shm")
+_KEPT = "kept-"
+
+
+def memory_directory(state_dir: Path) -> Path:
+    """Where the in-memory stores of the task with that directory lie between visits."""
+    if not os.access(_SHARED_MEMORY, os.W_OK):
+        return state_dir / "memory"
+    task = hashlib.sha256(os.fsencode(state_dir.resolve())).hexdigest()[:32]
+    directory = _SHARED_MEMORY / f"headrace-{os.getuid()}"
+    directory.mkdir(mode=0o700, exist_ok=True)
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        # Everyone may write to shared memory: somebody else may have been there first.
+        return state_dir / "memory"
+    return directory / task
+
+
+class TaskDatabases:
+    """Opens the databases of a task's stores for a visit, and ends the visit for all of them."""
+
+    def __init__(self, directory: Path, memory: Path, visit: Visit, *, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self._directory = directory
+        self._memory = memory
+        self._visit = visit
+        self._chunk_bytes = chunk_bytes
+        self._databases: dict[str, VisitedDatabase] = {}
+
+    def open(self, name: str, options: Options) -> VisitedDatabase:
+        """The database of a persistent store."""
+        return self._open(name, self._directory / "rocksdb" / name, options)
+
+    def open_in_memory(self, name: str) -> VisitedDatabase:
+        """The database that a store in memory is put down in."""
+        # The name of such a store may be anything, also what no file can be called.
+        file_name = hashlib.sha256(name.encode()).hexdigest()[:32]
+        return self._open(name, self._memory / file_name, raw_options())
+
+    @property
+    def stale(self) -> dict[str, Version | None]:
+        """The stores that are not at the visit's base, each with the version it is at; None where it is empty."""
+        return {name: database.found for name, database in self._databases.items() if database.is_stale}
+
+    def settle(self, name: str) -> None:
+        """The store has been restored."""
+        database = self._databases.get(name)
+        if database is not None and database.is_stale:
+            database.settle()
+
+    @property
+    def kept(self) -> bytes | None:
+        """What was kept at the visit's base; None where there is nothing, or not the whole of it."""
+        if self._visit.base is None:
+            return None
+        try:
+            data = self._kept_path(self._visit.base).read_bytes()
+        except FileNotFoundError:
+            return None
+        kept = data[4:]
+        return kept if data[:4] == zlib.crc32(kept).to_bytes(4, "big") else None
+
+    def commit(self, kept: bytes) -> None:
+        """End the visit: everything written is at its target from now on."""
+        reach("state.before-kept")
+        self._write_kept(kept)
+        reach("state.after-kept")
+        for database in self._databases.values():
+            database.commit()
+            reach("state.between-stores")
+
+    def close(self) -> None:
+        """Close the databases that their stores have left open."""
+        for database in self._databases.values():
+            database.close()
+        self._databases.clear()
+
+    def _open(self, name: str, path: Path, options: Options) -> VisitedDatabase:
+        database = VisitedDatabase(path, options, self._visit, chunk_bytes=self._chunk_bytes)
+        self._databases[name] = database
+        return database
+
+    def _kept_path(self, version: Version) -> Path:
+        return self._directory / f"{_KEPT}{version.batch}-{version.level}"
+
+    def _write_kept(self, kept: bytes) -> None:
+        needed = self._batches()
+        for old in self._directory.glob(_KEPT + "*"):
+            if needed is not None and _batch_of(old) not in needed:
+                old.unlink()
+        path = self._kept_path(self._visit.target)
+        draft = path.with_name("draft")
+        draft.write_bytes(zlib.crc32(kept).to_bytes(4, "big") + kept)
+        draft.replace(path)
+
+    def _batches(self) -> set[int] | None:
+        """Those that one may go back to; None where that is not known, in the second visit of a batch."""
+        base, target = self._visit.base, self._visit.target
+        if base is not None and base.batch == target.batch:
+            return None
+        return {target.batch} if base is None else {base.batch, target.batch}
+
+
+def _batch_of(path: Path) -> int:
+    return int(path.name.removeprefix(_KEPT).split("-")[0])

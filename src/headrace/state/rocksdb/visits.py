@@ -1,0 +1,406 @@
+"""RocksDB databases that can go back: the writes of a visit reach them together with what undoes them.
+
+A task that runs in micro-batches is put down after each of them and taken up again, maybe by another process. One such
+time is a *visit*. It starts from the version that was committed last and ends at a new one. Until the batch is
+committed by its driver nobody knows whether that version will ever count, so it must be possible to go back.
+
+What is written during a visit waits in memory and goes to RocksDB in chunks. Each chunk is one write batch with its
+own undo record: the values there were before. The last chunk carries the version. Versions and undo records lie in a
+column family of their own, out of the way of the store's keys.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+import msgspec
+from rocksdict import Options, Rdict, WriteBatch
+
+from headrace.errors import InternalError, StoreError
+from headrace.failpoints import reach
+from headrace.state.bytes_stores import next_prefix
+from headrace.state.memory.sorted_map import SortedMap
+from headrace.state.rocksdb.database import Database, raw_options
+
+CHUNK_BYTES = 8 << 20
+CHUNK_KEYS = 50_000
+"""What a database holds in memory at most before it writes a chunk."""
+
+_FAMILY = "undo"
+_VERSION = b"v"
+_HEADER, _OLD_VALUES = b"h", b"o"
+_NUMBER = struct.Struct(">Q")
+_ENTRY_BYTES = 64
+_GONE: Any = object()
+
+Span = tuple[bytes, bytes]
+"""The keys from the first to before the second."""
+
+
+class Version(NamedTuple):
+    """What a store reflects: everything up to this batch and, inside it, up to this level of sub-topologies."""
+
+    batch: int
+    level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Where a visit starts and where it ends.
+
+    ``base`` is the version that counts: the last committed one or, when a task is visited a second time in a batch,
+    that of the earlier visit. None before the very first batch.
+    """
+
+    base: Version | None
+    target: Version
+
+
+class _Header(msgspec.Struct, array_like=True, frozen=True):
+    """The first part of an undo record: where the visit started, where it was to end, which spans it deleted."""
+
+    base: tuple[int, int] | None
+    target: tuple[int, int]
+    deleted: list[Span]
+
+
+class _Chunk(NamedTuple):
+    number: int
+    base: Version | None
+    target: Version
+    deleted: list[Span]
+
+
+_read_header = msgspec.msgpack.Decoder(_Header).decode
+_read_old_values = msgspec.msgpack.Decoder(list[tuple[bytes, bytes | None]]).decode
+_read_version = msgspec.msgpack.Decoder(tuple[int, int]).decode
+_dump = msgspec.msgpack.Encoder().encode
+
+
+class VisitedDatabase(Database):
+    """A database during one visit. Reads and scans see what the visit wrote; ``close`` without ``commit`` undoes it.
+
+    A deleted prefix is deleted for good when the next batch begins; until then its keys cannot be written again.
+    """
+
+    __slots__ = (
+        "_base",
+        "_chunk_bytes",
+        "_deleted",
+        "_entries",
+        "_family",
+        "_is_open",
+        "_next_number",
+        "_overlay",
+        "_read",
+        "_size",
+        "_target",
+        "_to_delete",
+        "found",
+        "is_stale",
+    )
+
+    def __init__(self, path: Path, options: Options, visit: Visit, *, chunk_bytes: int = CHUNK_BYTES) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._base, self._target = visit.base, visit.target
+        self._chunk_bytes = chunk_bytes
+        self._overlay: SortedMap[bytes, Any] = SortedMap()
+        self._entries = self._overlay.entries
+        self._size = 0
+        self._deleted: list[Span] = []
+        self._to_delete: list[Span] = []
+        self.is_stale = False
+        """Whether the database is not at the visit's base: it has to be brought there before the visit begins."""
+        self.found: Version | None = None
+        """For a stale one: the committed version that it is at; None where it is empty."""
+        self._attach(_open(path, options))
+        try:
+            if not self._go_back():
+                self._wipe(path, options)
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self, rdict: Rdict) -> None:
+        self._is_open = True
+        self._rdict = rdict
+        self._scans = WeakSet()
+        self._family: Any = rdict.get_column_family(_FAMILY)
+        self._read: Callable[[bytes], bytes | None] = rdict.get
+        self.get = self._get
+        self._next_number = 0
+
+    # What stores do
+
+    def _get(self, key: bytes) -> bytes | None:
+        value = self._entries.get(key)
+        if value is None:
+            return None if self._deleted and self._is_deleted(key) else self._read(key)
+        return None if value is _GONE else value
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Write ``value``; None deletes."""
+        if self._deleted and self._is_deleted(key):
+            if value is None:
+                return
+            message = "a key was written again in the batch in which its prefix was deleted"
+            raise InternalError(message, detail=f"key {key!r}")
+        entries = self._entries
+        held = entries.get(key)
+        if held is None:
+            self._overlay.put(key, _GONE if value is None else value)
+            self._size += len(key) + _ENTRY_BYTES
+        else:
+            entries[key] = _GONE if value is None else value
+            if held is not _GONE:
+                self._size -= len(held)
+        if value is not None:
+            self._size += len(value)
+        if self._size > self._chunk_bytes or len(entries) >= CHUNK_KEYS:
+            self._write_chunk()
+
+    def scan(
+        self, start: bytes = b"", end: bytes | None = None, *, reverse: bool = False
+    ) -> Generator[tuple[bytes, bytes], None, None]:
+        """The entries with ``start <= key < end``, in order of their keys, as they are now."""
+        written = self._written(start, end, reverse)
+        beneath = super().scan(start, end, reverse=reverse)
+        if not written and not self._deleted:
+            return beneath
+        scan = _merged(iter(written), self._without_deleted(beneath), reverse)
+        self._scans.add(scan)
+        return scan
+
+    def delete_prefix(self, prefix: bytes) -> None:
+        """Delete all keys that begin with ``prefix``."""
+        end = next_prefix(prefix)
+        if end is None:
+            for key, _ in self.scan(prefix):
+                self.put(key, None)
+            return
+        for key, _ in self._written(prefix, end, False):
+            self._overlay.remove(key)
+        self._deleted.append((prefix, end))
+        self._to_delete.append((prefix, end))
+
+    def approximate_num_entries(self) -> int:
+        """About how many entries there are; an overwritten one may count twice."""
+        return super().approximate_num_entries() + len(self._entries)
+
+    def flush(self) -> None:
+        """Nothing to do: what is written is of use only together with the version."""
+
+    def close(self) -> None:
+        """Close the files. What was written since the last ``commit`` is undone when they are opened again."""
+        if self._is_open:
+            self._is_open = False
+            self.close_scans()
+            self._family.close()
+            self._rdict.close()
+
+    # What the task does
+
+    def settle(self) -> None:
+        """What was written up to now brought a stale database to the visit's base: the visit can begin."""
+        self._write_plainly(self._base)
+        self.is_stale = False
+
+    def commit(self) -> None:
+        """Write what is left, and the version."""
+        reach("state.before-version")
+        self._write_chunk(self._target)
+        reach("state.after-version")
+
+    # Opening
+
+    def _go_back(self) -> bool:
+        """Undo what does not count; False where that leads nowhere, and the database is of no use."""
+        version, chunks = self._version(), self._chunks()
+        start = len(chunks) if version == self._base else None
+        start = next((at for at, chunk in enumerate(chunks) if chunk.base == self._base), start)
+        if start is not None:
+            self._undo(chunks[start:])
+            self._forget(chunks[:start])
+            return True
+        # The version before the oldest undo record was the committed one when that visit began.
+        found = chunks[0].base if chunks else version
+        if self._base is None or (found is not None and found >= self._base):
+            return False
+        self._undo(chunks)
+        self.is_stale, self.found = True, found
+        # Without a version, what is there may be half of something.
+        return found is not None or self.first_key(b"") is None
+
+    def _wipe(self, path: Path, options: Options) -> None:
+        self.close()
+        shutil.rmtree(path)
+        self._attach(_open(path, options))
+        self.is_stale, self.found = self._base is not None, None
+
+    def _undo(self, chunks: list[_Chunk]) -> None:
+        for chunk in reversed(chunks):
+            batch = _Batch(self._rdict)
+            for key, value in _read_old_values(self._family.get(_OLD_VALUES + _NUMBER.pack(chunk.number))):
+                batch.set(key, value)
+            batch.drop_record(chunk)
+            batch.set_version(chunk.base)
+            batch.write()
+            reach("state.after-undo")
+
+    def _forget(self, chunks: list[_Chunk]) -> None:
+        """A new batch begins, so the ones before it are committed: what they deleted goes, and what undoes them."""
+        batch = _Batch(self._rdict)
+        for chunk in chunks:
+            self._next_number = chunk.number + 1
+            if chunk.target.batch >= self._target.batch:
+                self._deleted += chunk.deleted
+                continue
+            batch.delete_spans(chunk.deleted)
+            batch.drop_record(chunk)
+        batch.write()
+        reach("state.after-forget")
+
+    def _version(self) -> Version | None:
+        data = self._family.get(_VERSION)
+        return None if data is None else Version(*_read_version(data))
+
+    def _chunks(self) -> list[_Chunk]:
+        chunks = []
+        for key, data in self._family.items(from_key=_HEADER):
+            if not key.startswith(_HEADER):
+                break
+            header = _read_header(data)
+            base = None if header.base is None else Version(*header.base)
+            number = _NUMBER.unpack_from(key, 1)[0]
+            chunks.append(_Chunk(number, base, Version(*header.target), header.deleted))
+        return chunks
+
+    # Writing
+
+    def _write_chunk(self, version: Version | None = None) -> None:
+        if self.is_stale:
+            self._write_plainly(None)
+            return
+        reach("state.before-chunk")
+        keys = list(self._entries)
+        old_values = list(zip(keys, self._multi_get(keys), strict=True)) if keys else []
+        batch = _Batch(self._rdict)
+        batch.add_record(self._next_number, _Header(self._base, self._target, self._to_delete), old_values)
+        self._write(batch, version)
+        self._next_number += 1
+        reach("state.after-chunk")
+
+    def _write_plainly(self, version: Version | None) -> None:
+        batch = _Batch(self._rdict)
+        batch.delete_spans(self._to_delete)
+        self._write(batch, version)
+        self._deleted = []
+
+    def _write(self, batch: _Batch, version: Version | None) -> None:
+        for key, value in self._entries.items():
+            batch.set(key, None if value is _GONE else value)
+        if version is not None:
+            batch.set_version(version)
+        batch.write()
+        self._overlay.clear()
+        self._size = 0
+        self._to_delete = []
+
+    def _multi_get(self, keys: list[bytes]) -> list[bytes | None]:
+        read: Any = self._rdict.get
+        return read(keys)  # type: ignore[no-any-return]
+
+    # Reading
+
+    def _written(self, start: bytes, end: bytes | None, reverse: bool) -> list[tuple[bytes, Any]]:
+        if not self._entries:
+            return []
+        entries = self._entries
+        keys = self._overlay.keys(start, end, forward=not reverse)
+        return [(key, entries[key]) for key in keys if key != end]
+
+    def _is_deleted(self, key: bytes) -> bool:
+        return any(start <= key < end for start, end in self._deleted)
+
+    def _without_deleted(self, entries: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        if not self._deleted:
+            return entries
+        return (entry for entry in entries if not self._is_deleted(entry[0]))
+
+
+def _open(path: Path, options: Options) -> Rdict:
+    options.create_missing_column_families(True)
+    try:
+        return Rdict(str(path), options, column_families={_FAMILY: raw_options()})
+    except Exception as error:
+        if "Corruption" not in str(error):
+            message = f"could not open the database {path}"
+            raise StoreError(message, detail=str(error)) from error
+    # Its content comes back from the changelog.
+    shutil.rmtree(path)
+    return Rdict(str(path), options, column_families={_FAMILY: raw_options()})
+
+
+class _Batch:
+    """One write of entries together with undo records and the version, all or nothing."""
+
+    def __init__(self, rdict: Rdict) -> None:
+        self._rdict = rdict
+        self._batch = WriteBatch(raw_mode=True)
+        # The database counts as open for as long as someone holds this.
+        self._family: Any = rdict.get_column_family_handle(_FAMILY)
+
+    def set(self, key: bytes, value: bytes | None) -> None:
+        if value is None:
+            self._batch.delete(key)
+        else:
+            self._batch.put(key, value)
+
+    def delete_spans(self, spans: list[Span]) -> None:
+        for start, end in spans:
+            self._batch.delete_range(start, end)
+
+    def set_version(self, version: Version | None) -> None:
+        if version is None:
+            self._batch.delete(_VERSION, self._family)
+        else:
+            self._batch.put(_VERSION, _dump(version), self._family)
+
+    def add_record(self, number: int, header: _Header, old_values: list[tuple[bytes, bytes | None]]) -> None:
+        place = _NUMBER.pack(number)
+        self._batch.put(_HEADER + place, _dump(header), self._family)
+        self._batch.put(_OLD_VALUES + place, _dump(old_values), self._family)
+
+    def drop_record(self, chunk: _Chunk) -> None:
+        place = _NUMBER.pack(chunk.number)
+        self._batch.delete(_HEADER + place, self._family)
+        self._batch.delete(_OLD_VALUES + place, self._family)
+
+    def write(self) -> None:
+        if not self._batch.is_empty():
+            self._rdict.write(self._batch)
+        self._family = None
+
+
+def _merged(
+    written: Iterator[tuple[bytes, Any]], beneath: Iterator[tuple[bytes, bytes]], reverse: bool
+) -> Generator[tuple[bytes, bytes], None, None]:
+    """Both in order; where both have a key, what was written counts."""
+    upper, lower = next(written, None), next(beneath, None)
+    while upper is not None or lower is not None:
+        if upper is None or (lower is not None and (lower[0] > upper[0] if reverse else lower[0] < upper[0])):
+            assert lower is not None
+            yield lower
+            lower = next(beneath, None)
+            continue
+        if lower is not None and lower[0] == upper[0]:
+            lower = next(beneath, None)
+        if upper[1] is not _GONE:
+            yield upper
+        upper = next(written, None)

@@ -1,0 +1,36 @@
+"""The ``.lock`` file of a task's directory: two processes never work on one task at the same time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from headrace.errors import StoreError
+
+FILE_NAME = ".lock"
+
+
+class TaskLock:
+    """Held from its making until ``release``, or until the process ends, however it ends."""
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / FILE_NAME
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(self._file, 32, 0).decode(errors="replace").strip() or "unknown"
+            os.close(self._file)
+            message = f"the task of {directory} is in use by the process {holder}"
+            raise StoreError(
+                message, hint="End that process, or give this application another application.id or state.dir."
+            ) from None
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let others have the task. Calling it twice does no harm."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1

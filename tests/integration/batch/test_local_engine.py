@@ -1,0 +1,144 @@
+"""The batch engine in one process, on a real embedded broker and real RocksDB."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from headrace import StreamsBuilder, stores
+from headrace.batch.local import LocalEngine
+from headrace.broker import places
+from headrace.errors import InternalTopicError, LeaseHeldError, MissingSourceTopicError, UpgradeError
+from headrace.state.rocksdb.task_databases import FAILPOINTS
+from tests.integration.batch import programs
+from tests.integration.batch.programs import append, final_counts, open_at, read, settings
+
+LINES = [(f"k{n}", f"all streams lead to kafka {n % 3}") for n in range(20)]
+WORDS = Counter(word for _, line in LINES for word in line.split())
+
+
+def test_goes_on_where_it_was_in_every_batch_and_after_every_restart(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines", 3)
+    for line in LINES:
+        append(broker, "lines", [line])
+        with LocalEngine(programs.word_count(), settings(tmp_path), broker) as engine:
+            assert engine.run_until_idle() == 1
+    assert final_counts(broker) == WORDS
+    assert sum(broker.lag("app").values()) == 0
+
+
+def test_a_rate_limit_cuts_the_input_into_batches_and_changes_no_result(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines", 2)
+    append(broker, "lines", LINES)
+    limited = settings(tmp_path, **{"max.records.per.batch": 5})
+    with LocalEngine(programs.word_count(), limited, broker) as engine:
+        assert engine.run_until_idle() >= 4
+    assert final_counts(broker) == WORDS
+
+
+def test_state_that_was_lost_comes_back_from_the_changelog(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines")
+    append(broker, "lines", LINES[:10])
+    with LocalEngine(programs.word_count(), settings(tmp_path), broker) as engine:
+        engine.run_until_idle()
+    shutil.rmtree(tmp_path / "state")
+    append(broker, "lines", LINES[10:])
+    with LocalEngine(programs.word_count(), settings(tmp_path), broker) as engine:
+        engine.run_until_idle()
+    assert final_counts(broker) == WORDS
+
+
+def test_a_foreign_key_join_ends_in_the_batch_in_which_it_began(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("orders", 2)
+    broker.create_topic("customers", 3)
+    append(broker, "customers", [("alice", "Alice"), ("bob", "Bob")])
+    append(broker, "orders", [("1", "alice:tea"), ("2", "bob:cake"), ("3", "carol:ham")])
+    with LocalEngine(programs.foreign_key(), settings(tmp_path), broker) as engine:
+        assert engine.run_until_idle() == 1
+        # As in Kafka, a subscription and an update of the row it is for may both answer.
+        assert set(read(broker, "named")) == {(b"1", b"alice:tea by Alice"), (b"2", b"bob:cake by Bob")}
+        append(broker, "customers", [("carol", "Carol")])
+        engine.run_until_idle()
+    assert (b"3", b"carol:ham by Carol") in read(broker, "named")
+
+
+def test_global_tables_are_filled_before_records_are_joined(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    for topic in ("regions", "left", "right"):
+        broker.create_topic(topic)
+    append(broker, "left", [("a", "eu")])
+    append(broker, "regions", [("eu", "Europe")])
+    append(broker, "right", [("a", "x")])
+    with LocalEngine(programs.enriched(), settings(tmp_path), broker) as engine:
+        engine.run_until_idle()
+    assert read(broker, "joined") == [(b"a", b"eu@Europe+x")]
+
+
+def test_a_second_process_with_the_same_application_is_refused(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines")
+    with (
+        LocalEngine(programs.word_count(), settings(tmp_path), broker),
+        pytest.raises(LeaseHeldError, match=str(os.getpid())),
+    ):
+        LocalEngine(programs.word_count(), settings(tmp_path), broker)
+    LocalEngine(programs.word_count(), settings(tmp_path), broker).close()
+
+
+def test_a_missing_source_topic_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(MissingSourceTopicError, match="lines"):
+        LocalEngine(programs.word_count(), settings(tmp_path), open_at(tmp_path))
+
+
+def test_a_topology_that_the_state_cannot_follow_is_refused(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines")
+    append(broker, "lines", LINES[:1])
+    with LocalEngine(programs.word_count(), settings(tmp_path), broker) as engine:
+        engine.run_until_idle()
+    builder = StreamsBuilder()
+    words = builder.stream("lines").flat_map_values(str.split).group_by(lambda key, word: word)
+    words.count(stores.versioned("word-counts", 1000)).to_stream().map_values(str).to("counts")
+    with pytest.raises((UpgradeError, InternalTopicError), match="word-counts"):
+        LocalEngine(builder.build(), settings(tmp_path), broker)
+
+
+BROKER_POINTS = (
+    places.SEGMENT_WRITTEN,
+    places.BEFORE_CATALOG,
+    places.INSIDE_CATALOG,
+    places.AFTER_CATALOG,
+)
+
+
+@pytest.mark.parametrize("point", [*FAILPOINTS, *BROKER_POINTS])
+def test_a_process_killed_at_any_point_of_a_batch_loses_and_doubles_nothing(tmp_path: Path, point: str) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines", 2)
+    append(broker, "lines", LINES)
+    for nth in (1, 4):
+        _run_worker(tmp_path, {"HEADRACE_FAILPOINT": f"{point}:{nth}"})
+    assert _run_worker(tmp_path, {}) == 0
+    assert final_counts(broker) == WORDS
+    every_count = Counter(read(broker, "counts"))
+    assert max(every_count.values()) == 1
+    assert sum(broker.lag("app").values()) == 0
+
+
+def _run_worker(directory: Path, environment: dict[str, str]) -> int:
+    command = [sys.executable, "-m", "tests.integration.batch.worker", str(directory)]
+    root = Path(__file__).parents[3]
+    done = subprocess.run(command, env={**os.environ, **environment}, cwd=root, capture_output=True, text=True)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode
