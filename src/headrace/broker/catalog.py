@@ -101,8 +101,12 @@ class Catalog:
         self._pid = os.getpid()
         self._connections: list[sqlite3.Connection] = []
         self._inherited: list[sqlite3.Connection] = []
-        with _explained(path), self._alone():
-            self._prepare()
+        try:
+            with _explained(path), self._alone():
+                self._prepare()
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -160,10 +164,10 @@ class Catalog:
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        connection.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'OFF'}")
-        connection.execute("PRAGMA foreign_keys = ON")
         with self._lock:
             self._connections.append(connection)
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'OFF'}")
+        connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
     @contextmanager
