@@ -5,10 +5,10 @@ READY := .venv/.ready
 CASES ?= ../shared/conformance
 WORKERS ?= auto
 
-.PHONY: demo test check conformance bench format clean
+.PHONY: demo test check conformance conformance-spark faults bench format clean
 
 demo: $(READY)
-	$(BIN)/python examples/word_count.py
+	$(BIN)/headrace demo
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -22,8 +22,18 @@ check: $(READY)
 conformance: $(READY)
 	$(BIN)/python -m tests.conformance $(CASES)
 
+conformance-spark: $(READY)
+	$(BIN)/python -m tests.conformance $(CASES) --engine batches
+	$(BIN)/python -m tests.conformance $(CASES) --engine spark
+
+faults: $(READY)
+	$(BIN)/python -m tests.simulation --seeds 10000
+	HEADRACE_FAULTS=long $(BIN)/pytest -q -n 0 tests/faults tests/integration/spark
+	$(BIN)/python -m tests.integration.spark.random_kills --kills 200
+
 bench: $(READY)
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.engine
 
 format: $(READY)
 	$(BIN)/ruff format src tests examples bench

@@ -1,7 +1,7 @@
 """Headrace: the Kafka Streams programming model and the ksqlDB dialect for Python.
 
 Write a topology with ``StreamsBuilder`` (or ``Topology`` by hand), look at it with ``describe()``, test it with
-``TopologyTestDriver``. ``docs/architecture.md`` draws how the parts fit together.
+``TopologyTestDriver``, run it with ``Streams``. ``docs/architecture.md`` draws how the parts fit together.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headrace import errors, timestamps
+    from headrace import errors, query, timestamps
     from headrace import serde as serdes
     from headrace.dsl.builder import StreamsBuilder
     from headrace.dsl.cogrouped import CogroupedKStream
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from headrace.dsl.grouped_table import KGroupedTable
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
+    from headrace.lifecycle.failures import StreamThreadExceptionResponse
+    from headrace.lifecycle.states import StreamsState
     from headrace.processors.api import FixedKeyProcessor, Processor, ProcessorContext, PunctuationType
     from headrace.records import (
         ConsumedRecord,
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
         ValueAndTimestamp,
         VersionedRecord,
     )
-    from headrace.state import query, stores
+    from headrace.state import stores
     from headrace.state.contracts import KeyValueStore, SessionStore, VersionedKeyValueStore, WindowStore
     from headrace.state.query import FailureReason
+    from headrace.streams import Streams
     from headrace.task import handlers
     from headrace.testing import TopologyTestDriver
     from headrace.topology import Topology
@@ -74,7 +77,10 @@ __all__ = [
     "SessionStore",
     "SessionWindows",
     "SlidingWindows",
+    "StreamThreadExceptionResponse",
+    "Streams",
     "StreamsBuilder",
+    "StreamsState",
     "Suppressed",
     "TimeWindows",
     "Topology",
@@ -98,7 +104,7 @@ __all__ = [
 _MODULES = {
     "errors": "errors",
     "handlers": "task.handlers",
-    "query": "state.query",
+    "query": "query",
     "serdes": "serde",
     "stores": "state.stores",
     "timestamps": "timestamps",
@@ -111,6 +117,8 @@ _HOMES = {
     "dsl.grouped_table": ("KGroupedTable",),
     "dsl.kstream": ("KStream",),
     "dsl.ktable": ("KTable",),
+    "lifecycle.failures": ("StreamThreadExceptionResponse",),
+    "lifecycle.states": ("StreamsState",),
     "processors.api": ("FixedKeyProcessor", "Processor", "ProcessorContext", "PunctuationType"),
     "records": (
         "ConsumedRecord",
@@ -123,6 +131,7 @@ _HOMES = {
     ),
     "state.contracts": ("KeyValueStore", "SessionStore", "VersionedKeyValueStore", "WindowStore"),
     "state.query": ("FailureReason",),
+    "streams": ("Streams",),
     "testing.driver": ("TopologyTestDriver",),
     "topology": ("Topology",),
     "windows": (

@@ -77,6 +77,14 @@ class StoreError(StreamsError):
     """A state store failed or cannot be used now. Java: ProcessorStateException, InvalidStateStoreException."""
 
 
+class StateDirectoryError(StoreError):
+    """The state directory cannot be written or read: no space, no access, a failing disk. Mend that, start again."""
+
+
+class UnreadableStateError(StoreError, SerializationError):
+    """A store holds bytes that its serde cannot read: another serde wrote them, or its changelog was tampered with."""
+
+
 class TaskCorruptedError(StreamsError):
     """The task's local state can no longer be trusted; its host restores it from what was committed."""
 

@@ -1,7 +1,10 @@
 """Named places where a test can end the process, to show that nothing is lost or doubled there.
 
 ``HEADRACE_FAILPOINT=name[:nth[:action]]`` arms one place: at its ``nth`` visit (the first unless told) the process gets
-SIGKILL (``kill``, the default), an OSError (``raise``: EIO, ``enospc``: disk full) or a pause of a minute (``sleep``).
+SIGKILL (``kill``, the default), an OSError (``raise``: EIO, ``enospc``: disk full), SIGSTOP (``stop``) or a pause of a
+minute (``sleep``). Where ``HEADRACE_FAILPOINT_ONCE`` names a file, only the process that makes it acts, and writes its
+id there: of a task that is tried again after its worker was killed, the second try is let alone.
+
 Nothing happens where the variable is not set. A simulation inside one process sets ``on_reached`` instead. The names of
 the places stand where the places are.
 """
@@ -15,6 +18,7 @@ import time
 from collections.abc import Callable
 
 VARIABLE = "HEADRACE_FAILPOINT"
+ONCE_VARIABLE = "HEADRACE_FAILPOINT_ONCE"
 
 _SLEEP_SECONDS = 60.0
 
@@ -46,13 +50,28 @@ def _visit(name: str, armed: str) -> None:
     if name != wanted:
         return
     _visits += 1
-    if _visits == int(nth or 1):
+    if _visits == int(nth or 1) and _is_first():
         _act(name, action or "kill")
+
+
+def _is_first() -> bool:
+    once = os.environ.get(ONCE_VARIABLE)
+    if once is None:
+        return True
+    try:
+        file = os.open(once, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return False
+    os.write(file, str(os.getpid()).encode())
+    os.close(file)
+    return True
 
 
 def _act(name: str, action: str) -> None:
     if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
+    elif action == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
     elif action == "sleep":
         time.sleep(_SLEEP_SECONDS)
     else:

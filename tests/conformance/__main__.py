@@ -13,8 +13,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tests.conformance import engine_report
 from tests.conformance.cases import check_all, load_cases, quiet
 from tests.conformance.compare import ASPECTS, Verdict
+from tests.conformance.engine_verdicts import check_all_on_engine
+from tests.conformance.engines import ENGINES
+from tests.conformance.on_batches import Layout
 
 
 def main() -> int:
@@ -25,11 +29,17 @@ def main() -> int:
     parser.add_argument("--family", help="only the cases of this family")
     parser.add_argument("--case", help="only this case, with expected and found side by side")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
+    parser.add_argument("--engine", choices=("driver", *ENGINES), default="driver", help="what runs the cases")
+    parser.add_argument("--partitions", default="1,2,4", help="of an engine: the numbers of partitions to try")
+    parser.add_argument("--seeds", default="0", help="of an engine: the seeds that cut the input into batches")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of an engine: only each Nth case")
     arguments = parser.parse_args()
     cases = load_cases(arguments.directory, arguments.family, arguments.case)
     if not cases:
         print(f"no cases found in {arguments.directory}", file=sys.stderr)
         return 2
+    if arguments.engine != "driver":
+        return _run_on_engine(cases[:: arguments.every], arguments)
     verdicts = check_all(cases)
     failed = sum(not verdict.passed for verdict in verdicts)
     if arguments.json:
@@ -37,6 +47,24 @@ def main() -> int:
     else:
         _report(verdicts, details=arguments.case is not None)
     print(f"{len(verdicts) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+def _run_on_engine(cases: list[Any], arguments: argparse.Namespace) -> int:
+    layouts = [
+        Layout(int(partitions), int(seed), caches)
+        for caches in (False, True)
+        for partitions in arguments.partitions.split(",")
+        for seed in arguments.seeds.split(",")
+    ]
+    verdicts = check_all_on_engine(cases, arguments.engine, layouts)
+    if arguments.json:
+        print(json.dumps(engine_report.as_json(verdicts), indent=2, default=str))
+    else:
+        engine_report.report(verdicts, layouts, details=arguments.case is not None)
+    failed = sum(not verdict.passed for verdict in verdicts)
+    left_out = sum(verdict.left_out is not None for verdict in verdicts)
+    print(f"{len(verdicts) - left_out - failed} passed, {failed} failed, {left_out} left out")
     return 1 if failed else 0
 
 

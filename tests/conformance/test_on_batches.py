@@ -1,4 +1,4 @@
-"""The batch engine gives what the test driver gives: a sample of the cases, each input as a batch of its own."""
+"""The batch engine gives what the test driver gives: a sample over all families, over partitions, cut at random."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.cases import load_cases
-from tests.conformance.on_batches import can_run, run_on_batches
-from tests.conformance.test_cases import BESIDE, OURS, case_name
+from tests.conformance.engines import ENGINES
+from tests.conformance.on_batches import Layout, differences
+from tests.conformance.sampling import sample
 
-_EVERY = 10
+_LAYOUTS = [
+    *(Layout(partitions) for partitions in (1, 2, 4)),
+    *(Layout(partitions, caches=True) for partitions in (1, 2, 4)),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -22,10 +25,6 @@ def quiet() -> Iterator[None]:
     logging.disable(logging.NOTSET)
 
 
-_RUNNABLE = [case for case in [*load_cases(OURS), *load_cases(BESIDE)] if can_run(case)]
-
-
-@pytest.mark.parametrize("case", _RUNNABLE[::_EVERY], ids=case_name)
-def test_the_batch_engine_writes_what_the_driver_writes(case: Any) -> None:
-    on_the_driver, on_batches = run_on_batches(case)
-    assert on_batches == on_the_driver
+@pytest.mark.parametrize(("case", "layout"), sample("batches", _LAYOUTS, per_family=3))
+def test_the_batch_engine_writes_what_the_driver_writes(case: Any, layout: Layout) -> None:
+    assert differences(case, layout, ENGINES["batches"]) == []

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.batch.levels import LevelPlan, plan_levels
 from headrace.batch.resets import ResetPolicy, reset_policy
+from headrace.batch.task_id import TaskId
 from headrace.batch.topics import TopicPlan, plan_topics
 from headrace.config import StreamsConfig
 from headrace.topology.nodes import SinkNode, SourceNode
 
 if TYPE_CHECKING:
-    from headrace.batch.task_id import TaskId
     from headrace.broker.port import Broker
     from headrace.topology import Topology
 
@@ -40,6 +41,15 @@ class Application:
     def repartition_topics(self) -> frozenset[str]:
         """The topics that are no topics here: what goes to them is read in the same batch."""
         return frozenset(topic.name for topic in self.topics.internal if topic.kind == "repartition")
+
+    @cached_property
+    def addresses(self) -> dict[str, tuple[int, int]]:
+        """Where records for a repartition topic go: the number of the task of its first partition, and the level."""
+        numbers = {task: number for number, task in enumerate(self.topics.task_ids())}
+        return {
+            topic: (numbers[TaskId(self.topics.subtopology_of[topic], 0)], self.levels.level_of(topic))
+            for topic in self.repartition_topics
+        }
 
     def state_dir(self, task: TaskId) -> Path:
         """Where a task keeps its state."""

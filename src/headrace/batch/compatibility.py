@@ -88,7 +88,7 @@ class Upgrade:
             return
         hints = dict.fromkeys(change.hint for change in refused if change.hint)
         names = ", ".join(dict.fromkeys(change.subject for change in refused))
-        hint = ". ".join((*hints, f"Or start over and lose all state: headrace reset {application}."))
+        hint = ". ".join((*hints, f"Or start over and lose all state: headrace reset app.py ({application})."))
         message = f"the state of {application!r} cannot follow the changes of the topology: {names}"
         raise UpgradeError(message, detail="; ".join(map(str, refused)), hint=hint)
 

@@ -47,7 +47,7 @@ def _check_counts(counts: Mapping[PlannedTopic, int], application: str) -> None:
     needed = (f"{topic.name} has {count} partitions, {topic.partitions} are needed" for topic, count in wrong.items())
     hint = (
         "Keys are spread over the partitions that are there. Bring the source topics back to their number of "
-        f"partitions, or start over: headrace reset {application}."
+        f"partitions, or start over: headrace reset app.py ({application})."
     )
     raise InternalTopicError(message, detail="; ".join(needed), hint=hint)
 

@@ -50,6 +50,12 @@ class LostRecords:
     start: int
     end: int
 
+    def __str__(self) -> str:
+        place = f"{self.topic}-{self.partition}@{self.start}"
+        return (
+            f"{self.end - self.start} records from {place} on were deleted before they were read; going on after them"
+        )
+
 
 class Tick(Enum):
     """Why a batch may be due without input."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from headrace.batch.changelogs import changes, check_complete
+from headrace.batch.restore_notes import RestoreNote, RestoreProgress
+
 if TYPE_CHECKING:
-    from headrace.broker.port import Broker, TopicPartition
+    from headrace.broker.port import Broker, LogRecord, StagedSegment, TopicPartition
     from headrace.task.putting_down import Opening
     from headrace.task.state_registry import ChangelogEntry
     from headrace.task.stream_task import CommittedOffset, StreamTask
@@ -16,31 +20,73 @@ log = logging.getLogger(__name__)
 
 
 def restore_stale_stores(
-    task: StreamTask, opening: Opening, broker: Broker, committed: Mapping[TopicPartition, CommittedOffset]
-) -> None:
+    task: StreamTask,
+    opening: Opening,
+    broker: Broker,
+    committed: Mapping[TopicPartition, CommittedOffset],
+    staged: Sequence[StagedSegment] = (),
+) -> dict[tuple[str, str, int], int]:
     """Replay what a store has missed: from where its copy is, or all of it where there is no copy.
 
     Only committed batches are in a changelog, and its end is the version that the visit starts from. Where a source
-    topic serves as changelog, that is what was committed of it.
+    topic serves as changelog, that is what was committed of it. What an earlier visit of the same batch wrote is
+    ``staged``. How many records that took, by store, topic and partition.
     """
+    counts = {}
     for store, found in opening.stale.items():
         changelog = task.plan.store_to_changelog.get(store)
         if changelog is None:
+            log.warning("the store %s of task %s has no changelog: it starts empty", store, task.task_id)
             task.restore(store, ())
             continue
         partition = (changelog, task.context.partition)
         start = broker.start_offsets([partition])[partition]
+        if changelog not in task.plan.source_topics:
+            check_complete(broker, store, partition, start)
         if found is not None:
             start = max(start, opening.positions.get(partition, start))
-        end = committed[partition].offset if partition in committed else None
-        if partition[0] in task.plan.source_topics and end is None:
-            end = start
-        count = task.restore(store, _entries(broker, *partition, start, end))
-        log.info("restored %d records of store %s of task %s from %s", count, store, task.task_id, changelog)
+        added = [segment for segment in staged if (segment.topic, segment.partition) == partition]
+        place = (store, *partition)
+        counts[place] = _restore(
+            task, broker, store, partition, start, _end(task, broker, partition, committed, start), added
+        )
+    return counts
 
 
-def _entries(broker: Broker, topic: str, partition: int, start: int, end: int | None) -> Iterator[ChangelogEntry]:
-    for records in broker.read(topic, partition, start, end):
+def _end(
+    task: StreamTask,
+    broker: Broker,
+    partition: TopicPartition,
+    committed: Mapping[TopicPartition, CommittedOffset],
+    start: int,
+) -> int:
+    if partition in committed:
+        return committed[partition].offset
+    return start if partition[0] in task.plan.source_topics else broker.end_offsets([partition])[partition]
+
+
+def _restore(
+    task: StreamTask,
+    broker: Broker,
+    store: str,
+    partition: TopicPartition,
+    start: int,
+    end: int,
+    staged: Sequence[StagedSegment],
+) -> int:
+    note = RestoreNote(store, *partition, start_offset=start, end_offset=end, offset=start, restored=0)
+    is_source = partition[0] in task.plan.source_topics
+    committed = changes(broker, store, partition, start, end, is_source=is_source)
+    with RestoreProgress(task.context.config.application_dir, task.task_id, note) as progress:
+        count = task.restore(store, _entries(chain(committed, *map(broker.read_staged, staged)), progress))
+    log.info("restored %d records of store %s of task %s from %s", count, store, task.task_id, partition[0])
+    return count
+
+
+def _entries(chunks: Iterable[list[LogRecord]], progress: RestoreProgress) -> Iterator[ChangelogEntry]:
+    for records in chunks:
         for _, _, _, timestamp, key, value, headers in records:
-            assert key is not None
-            yield key, value, timestamp, headers
+            if key is not None:
+                yield key, value, timestamp, headers
+        if records:
+            progress.advance(len(records), records[-1][2] + 1)

@@ -2,6 +2,7 @@
 
 One SQLite file in WAL mode: readers never wait, writers take turns, a transaction is the unit of every change, and what
 it says is what there is. Each thread of each process has a connection of its own; a forked child opens new ones.
+Whether it still says what was written is verified when it is opened (``headrace.broker.seal``).
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from headrace.broker import seal
+from headrace.broker.commit_count import CommitCount
 from headrace.broker.disk import FILE_MODE, explained, flush
+from headrace.broker.seal import SealedConnection
 from headrace.errors import BrokerError, CorruptLogError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 _APPLICATION_ID = 0x48445243  # "HDRC"
 _BUSY_SECONDS = 60.0
 
@@ -87,23 +91,27 @@ _SCHEMA = (
         since_ms INTEGER NOT NULL,
         renewed INTEGER NOT NULL,
         expires INTEGER NOT NULL) WITHOUT ROWID""",
+    *seal.schema(),
 )
 
 
 class Catalog:
     """Connections to the catalog file, and the transactions on them."""
 
-    def __init__(self, path: Path, *, fsync: bool) -> None:
+    def __init__(self, path: Path, *, fsync: bool, verify: bool = True) -> None:
         self.path = path
         self._fsync = fsync
+        self._count = CommitCount(path.with_name(path.name + "-commits"), fsync=fsync)
         self._local = threading.local()
         self._lock = threading.Lock()
         self._pid = os.getpid()
-        self._connections: list[sqlite3.Connection] = []
-        self._inherited: list[sqlite3.Connection] = []
+        self._connections: list[SealedConnection] = []
+        self._inherited: list[SealedConnection] = []
         try:
             with _explained(path), self._alone():
                 self._prepare()
+            if verify:
+                self.verify()
         except BaseException:
             self.close()
             raise
@@ -114,9 +122,11 @@ class Catalog:
         connection = self._connection()
         with _explained(self.path):
             connection.execute("BEGIN IMMEDIATE")
+        connection.begin_sealing()
         try:
             yield connection
             with _explained(self.path):
+                commits = connection.seal()
                 connection.execute("COMMIT")
         except BaseException as error:
             if connection.in_transaction:
@@ -124,6 +134,8 @@ class Catalog:
             if isinstance(error, sqlite3.Error):
                 raise _explanation(error, self.path) from error
             raise
+        if commits is not None:
+            self._count.write(commits)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
@@ -136,6 +148,30 @@ class Catalog:
             finally:
                 connection.execute("ROLLBACK")
 
+    def verify(self) -> None:
+        """Refuse a catalog that does not say what was written: CorruptLogError."""
+        at_least = self._count.read()
+        try:
+            with self.read() as connection:
+                problem, commits = seal.problem(connection, _SCHEMA), seal.commits(connection)
+        except CorruptLogError:
+            raise
+        except BrokerError as error:
+            raise _corrupt(self.path, error.detail or error.message) from error
+        if problem is not None:
+            raise _corrupt(self.path, problem)
+        if commits < at_least:
+            raise self._older(at_least - commits)
+
+    def _older(self, missing: int) -> CorruptLogError:
+        message = f"the catalog {self.path} lacks its last {missing} commits"
+        detail = "Its write-ahead log is damaged or was removed, or the catalog was replaced by an older one."
+        hint = (
+            "Restore the whole directory from a backup. To go on with what is left, and without what was committed "
+            f"since, delete {self._count.path}."
+        )
+        return CorruptLogError(message, detail=detail, hint=hint)
+
     def close(self) -> None:
         """Close the connections of all threads."""
         with self._lock:
@@ -145,7 +181,7 @@ class Catalog:
             for connection in connections:
                 connection.close()
 
-    def _connection(self) -> sqlite3.Connection:
+    def _connection(self) -> SealedConnection:
         if self._pid != os.getpid():
             self._forget_parent()
         connection = getattr(self._local, "connection", None)
@@ -162,8 +198,10 @@ class Catalog:
         self._connections = []
         self._pid = os.getpid()
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    def _connect(self) -> SealedConnection:
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, factory=SealedConnection
+        )
         with self._lock:
             self._connections.append(connection)
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._fsync else 'OFF'}")
@@ -187,6 +225,8 @@ class Catalog:
         connection = self._connection()
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:
+            if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+                raise _corrupt(self.path, "it has tables, but no version")
             self._create(connection)
         elif version != SCHEMA_VERSION:
             message = f"{self.path} has version {version}, this Headrace reads version {SCHEMA_VERSION}"
@@ -197,6 +237,7 @@ class Catalog:
         connection.execute("BEGIN IMMEDIATE")
         for statement in _SCHEMA:
             connection.execute(statement)
+        seal.begin(connection)
         connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
@@ -211,6 +252,17 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _explanation(error, path) from error
+    except UnicodeDecodeError as error:  # what SQLite has to say quotes what it found
+        raise _corrupt(path, str(error)) from error
+
+
+_CORRUPT = ("malformed", "not a database", "Could not decode to UTF-8", "unsupported file format")
+
+
+def _corrupt(path: Path, detail: str) -> CorruptLogError:
+    message = f"the catalog {path} is corrupt"
+    hint = "Restore the whole directory from a backup; a catalog cannot be rebuilt from its segments."
+    return CorruptLogError(message, detail=detail, hint=hint)
 
 
 def _explanation(error: sqlite3.Error, path: Path) -> BrokerError:
@@ -221,13 +273,14 @@ def _explanation(error: sqlite3.Error, path: Path) -> BrokerError:
     if "locked" in text:
         message = f"the catalog {path} was locked for {_BUSY_SECONDS:.0f} seconds"
         return BrokerError(message, detail=text, hint="Another process is stuck while it commits: look for it.")
-    if "malformed" in text or "not a database" in text:
-        message = f"the catalog {path} is corrupt"
-        hint = "Restore the whole directory from a backup; a catalog cannot be rebuilt from its segments."
-        return CorruptLogError(message, detail=text, hint=hint)
+    if any(sign in text for sign in _CORRUPT):
+        return _corrupt(path, text)
     if "readonly" in text or "unable to open" in text or "attempt to write" in text:
         message = f"no access to the catalog {path}"
         hint = "The directory must be writable by, and belong to, the user who runs Headrace."
         return BrokerError(message, detail=text, hint=hint)
     message = f"the catalog {path} could not be used"
-    return BrokerError(message, detail=text, hint="Nothing was committed. Check the disk, then start again.")
+    # Its name tells apart a disk that cannot be read, one that cannot be written, and a limit (ulimit -f) that is met.
+    detail = f"{text} ({error.sqlite_errorname})" if hasattr(error, "sqlite_errorname") else text
+    hint = "Nothing was committed. Check the disk, and how much may be written to it, then start again."
+    return BrokerError(message, detail=detail, hint=hint)

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headrace.errors import BrokerError, CorruptLogError
+from headrace.private_directories import MODE, make_private
 
-DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 SUFFIX = ".arrow"
 
@@ -70,8 +70,8 @@ class Disk:
         for _ in range(10):
             if not path.parent.is_dir():
                 self._flushed.discard(path.parent)
-                path.parent.parent.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-                path.parent.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+                path.parent.parent.mkdir(mode=MODE, exist_ok=True)
+                path.parent.mkdir(mode=MODE, exist_ok=True)
             try:
                 return os.open(path, flags, FILE_MODE)
             except FileNotFoundError:  # the sweeper removed the empty directory between the two calls
@@ -129,8 +129,7 @@ class Disk:
 def make_private_directory(path: Path) -> None:
     """Make a directory that only we can look into; one that exists stays as it is."""
     with explained(path):
-        if not path.is_dir():
-            path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        make_private(path)
 
 
 @contextmanager

@@ -68,7 +68,13 @@ class EmbeddedBroker:
     """A broker in ``directory``, which is made where it is not there. See ``headrace.broker.port.Broker``."""
 
     def __init__(
-        self, directory: Path | str, *, fsync: bool = True, clock: Clock | None = None, disk: Disk | None = None
+        self,
+        directory: Path | str,
+        *,
+        fsync: bool = True,
+        clock: Clock | None = None,
+        disk: Disk | None = None,
+        verify: bool = True,
     ) -> None:
         self.directory = Path(directory).expanduser().absolute()
         self._fsync = fsync
@@ -76,7 +82,7 @@ class EmbeddedBroker:
         make_private_directory(self.directory)
         make_private_directory(self.directory / "topics")
         self._disk = disk or Disk(self.directory / "topics", fsync=fsync)
-        self._catalog = Catalog(self.directory / "catalog.db", fsync=fsync)
+        self._catalog = Catalog(self.directory / "catalog.db", fsync=fsync, verify=verify)
         self._reader = log.LogReader(self._catalog, self._disk)
 
     @property
@@ -237,6 +243,10 @@ class EmbeddedBroker:
         label = sweeper.staged_label(leases.label_of(application), epoch, batch_id, unique)
         return SegmentStage(self._disk, label, self._staged_topic)
 
+    def read_staged(self, segment: StagedSegment) -> Iterator[list[LogRecord]]:
+        """The records of a segment that is not committed yet; their offsets count from 0."""
+        return self._reader.staged(segment)
+
     def commit(self, commit: Commit) -> Committed:
         """Make a batch visible at once: records, offsets and notes."""
         failpoints.reach(places.BEFORE_CATALOG)
@@ -281,6 +291,7 @@ class EmbeddedBroker:
             for topic in found:
                 self._maintain(topic)
             self.sweep()
+            self._catalog.verify()
             with self._catalog.write() as connection:
                 producers.expire(connection, self._clock.now_ms())
 
@@ -387,4 +398,5 @@ class EmbeddedBroker:
 
 
 def _reopened(directory: Path, fsync: bool) -> EmbeddedBroker:
-    return EmbeddedBroker(directory, fsync=fsync)
+    # Whoever made the copy has verified the catalog.
+    return EmbeddedBroker(directory, fsync=fsync, verify=False)

@@ -15,7 +15,6 @@ import sqlite3
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from headrace.broker.catalog import Catalog
@@ -60,9 +59,7 @@ class CatalogLease:
     def __enter__(self) -> CatalogLease:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 

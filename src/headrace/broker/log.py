@@ -191,6 +191,17 @@ class LogReader:
             loaded = self._with_payload(segment)
             yield from self._of_segment(partition, loaded, segment.base_offset, segment.next_offset)
 
+    def staged(self, staged: StagedSegment) -> Iterator[list[LogRecord]]:
+        """The records of a segment that is not registered yet; their offsets count from 0."""
+        place = Place(staged.topic, staged.partition, 0, staged.file or "a staged segment")
+        segment = Segment(0, 0, 0, staged.records, staged.size, 0, False, staged.file, staged.chunks, staged.payload)
+        with self._source(segment) as fetch:
+            for chunk in _index(segment, place):
+                data = fetch(chunk)
+                verify(data, chunk, place)
+                offsets = range(chunk.first, chunk.next)
+                yield records_in(batch_from(data, sparse=False), staged.topic, staged.partition, offsets)
+
     def offset_for_time(self, topic: str, partition: int, timestamp: int) -> int | None:
         """The first offset whose timestamp is at or after the given one."""
         with self._catalog.read() as connection:

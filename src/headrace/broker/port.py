@@ -285,6 +285,9 @@ class Broker(Protocol):
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> Stage:
         """Write output that only ``commit`` makes visible. ``attempt`` tells the tries of a task apart."""
 
+    def read_staged(self, segment: StagedSegment) -> Iterator[list[LogRecord]]:
+        """The records of a segment that is not committed yet; their offsets count from 0."""
+
     def commit(self, commit: Commit) -> Committed:
         """Make a batch visible at once: records, offsets and notes.
 

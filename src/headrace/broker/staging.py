@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
@@ -208,9 +207,7 @@ class SegmentStage:
     def __enter__(self) -> SegmentStage:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.abort()
 
     def _open(self, topic: str, partition: int) -> _PartitionWriter:

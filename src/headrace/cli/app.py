@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli import consume, describe, doctor, exits, groups, produce, topics, version
+from headrace.cli import consume, demo, describe, doctor, exits, groups, produce, reset, state, topics, version
+from headrace.cli import run as run_program
 from headrace.cli.session import (
     BROKER_VARIABLE,
     DEFAULT_BROKER,
@@ -66,11 +67,15 @@ def headrace(
         raise typer.Exit(exits.USAGE)
 
 
+app.add_typer(run_program.group)
 app.add_typer(describe.group)
 app.add_typer(topics.group, name="topics")
 app.add_typer(produce.group)
 app.add_typer(consume.group)
 app.add_typer(groups.group, name="groups")
+app.add_typer(state.group, name="state")
+app.add_typer(reset.group)
+app.add_typer(demo.group)
 app.add_typer(doctor.group)
 app.add_typer(version.group)
 

@@ -6,8 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.processors.aggregation import Aggregation, Aggregator, Initializer
+from headrace.processors.aggregation import (
+    Aggregation,
+    Aggregator,
+    Initializer,
+    count_aggregator,
+    count_initializer,
+)
 from headrace.processors.api import NodeContext, Processor
+from headrace.processors.count_batches import CountBatches
 from headrace.processors.materialized import ChangeForwarder, TableStore
 from headrace.records import Change, Headers, Record, ValueAndTimestamp
 from headrace.state.contracts import IS_LATEST, NOT_PUT
@@ -30,6 +37,7 @@ class TableUpdater(Processor):
         forwarder = ChangeForwarder(context, table.store, send_old_values=self._send_old)
         self._drop = context.drop
         self._forward = None if forwarder.caching else context.forward_parts
+        self._table_store = table.store
         self._get = table.get
         self._put = table.store.put
         self._put_version = table.put if table.is_versioned else None
@@ -74,6 +82,14 @@ class AggregateProcessor(TableUpdater):
         super().__init__(supplier)
         self._initializer = supplier.initializer
         self._aggregator = supplier.aggregator
+
+    def batches(self, key_serde: Any, value_serde: Any) -> CountBatches | None:
+        """What takes whole batches from a source with these serdes; None where there is no such thing."""
+        is_count = self._aggregator is count_aggregator and self._initializer is count_initializer
+        store = self._table_store
+        if not is_count or self._forward is not None or not CountBatches.fits(store, key_serde):
+            return None
+        return CountBatches(store, key_serde, value_serde)
 
     def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
         """Fold one record in."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from headrace.processors.api import NodeContext
 from headrace.records import NO_HEADERS, Change, Headers, Record, ValueAndTimestamp
-from headrace.state.contracts import IS_LATEST
+from headrace.state.contracts import IS_LATEST, FlushReceiver
 
 
 class TableStore:
@@ -55,9 +55,7 @@ class ChangeForwarder:
     def __init__(self, context: NodeContext, store: Any | None, *, send_old_values: bool) -> None:
         self._forward = context.forward
         self._send_old = send_old_values
-        self._caching = store is not None and store.set_flush_listener(
-            _flush_listener(context.forward), send_old_values
-        )
+        self._caching = store is not None and _forward_flushed(store, context, send_old_values)
 
     @property
     def caching(self) -> bool:
@@ -72,18 +70,28 @@ class ChangeForwarder:
         self._forward(record)
 
 
-def _flush_listener(forward: Callable[[Record[Any, Any]], None]) -> Callable[[Record[Any, Any]], None]:
-    def on_flush(record: Record[Any, Any]) -> None:
-        change = record.value
-        new, old, is_latest = change.new, change.old, change.is_latest
-        forward(
-            Record(
-                record.key,
-                Change(None if new is None else new.value, None if old is None else old.value, is_latest),
-                record.timestamp if new is None else new.timestamp,
-                record.headers,
-            )
-        )
+def _forward_flushed(store: Any, context: NodeContext, send_old_values: bool) -> bool:
+    """Let the cache of a store, if it has one, forward what it flushes."""
+    if hasattr(store, "set_flush_receiver"):
+        return bool(store.set_flush_receiver(_flush_receiver(context.forward_parts), send_old_values))
+    forward = context.forward
+    receive = _flush_receiver(lambda *parts: forward(Record(*parts)))
+
+    def listen(record: Record[Any, Change]) -> None:
+        receive(record.key, record.value.new, record.value.old, record.timestamp, record.headers)
+
+    return bool(store.set_flush_listener(listen, send_old_values))
+
+
+def _flush_receiver(forward: Callable[[Any, Any, int, Headers], None]) -> FlushReceiver:
+    def on_flush(
+        key: Any, new: ValueAndTimestamp | None, old: ValueAndTimestamp | None, timestamp: int, headers: Headers
+    ) -> None:
+        old_value = None if old is None else old.value
+        if new is None:
+            forward(key, Change(None, old_value), timestamp, headers)
+        else:
+            forward(key, Change(new.value, old_value), new.timestamp, headers)
 
     return on_flush
 

@@ -8,8 +8,7 @@ as Kafka Streams counts them, so that the same budget evicts at the same moments
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 
 from headrace.errors import InternalError
 from headrace.records import RecordContext
@@ -23,24 +22,33 @@ NO_RECORD = RecordContext(-1, -1, -1, "")
 """The context of an entry that was only read."""
 
 
-@dataclass(slots=True, eq=False)
 class CacheEntry:
     """A cached value and the record that wrote it; ``dirty`` until it reached the store beneath."""
 
-    value: bytes | None
-    context: RecordContext = NO_RECORD
-    dirty: bool = False
-    size: int = field(init=False)
+    __slots__ = ("context", "dirty", "size", "value")
+
+    size: int
     """Bytes counted for the entry, without its key."""
 
-    def __post_init__(self) -> None:
-        self.size = _DIRTY_FLAG_SIZE + len(self.value or b"") + context_size(self.context)
+    def __init__(
+        self, value: bytes | None, context: RecordContext = NO_RECORD, dirty: bool = False, size: int | None = None
+    ) -> None:
+        self.value = value
+        self.context = context
+        self.dirty = dirty
+        self.size = _DIRTY_FLAG_SIZE + len(value or b"") + context_size(context) if size is None else size
+
+
+def entry_size(value_size: int, topic: str) -> int:
+    """Bytes counted for an entry with a value of that size, written by a record of ``topic`` without headers."""
+    return _DIRTY_FLAG_SIZE + value_size + _TIMESTAMP_OFFSET_PARTITION_SIZE + len(topic)
 
 
 def context_size(context: RecordContext) -> int:
     """Bytes counted for the origin of a record."""
-    size = _TIMESTAMP_OFFSET_PARTITION_SIZE + len(context.topic or "")
-    for name, value in context.headers:
+    _, _, _, topic, headers, _, _ = context
+    size = _TIMESTAMP_OFFSET_PARTITION_SIZE + len(topic or "")
+    for name, value in headers:
         size += len(name) + len(value or b"")
     return size
 
@@ -71,6 +79,32 @@ class NamedCache:
             self._entries.move_to_end(key)
         return entry
 
+    def peek(self, key: bytes) -> CacheEntry | None:
+        """The entry; that does not count as its use."""
+        return self._entries.get(key)
+
+    def growth(self, keys: Iterable[bytes], size: int) -> int | None:
+        """By how many bytes the cache grows if the entries of ``keys`` have that size; None where one would shrink."""
+        growth, entries = 0, self._entries
+        for key in keys:
+            before = entries.get(key)
+            if before is None:
+                growth += len(key) + _NODE_SIZE + size
+            elif before.size <= size:
+                growth += size - before.size
+            else:
+                return None
+        return growth
+
+    def can_forget(self, size: int, kept: Container[bytes]) -> bool:
+        """Whether so many bytes can be evicted without a flush and without an entry of ``kept``."""
+        for key, entry in self._entries.items():
+            if size <= 0 or entry.dirty:
+                break
+            if key not in kept:
+                size -= _size(key, entry)
+        return size <= 0
+
     def put(self, key: bytes, entry: CacheEntry) -> None:
         """Set the entry. One that was only read never replaces one that is dirty."""
         if not entry.dirty and key in self._dirty:
@@ -87,6 +121,22 @@ class NamedCache:
             self._dirty.pop(key, None)
             self._dirty[key] = None
         self.size_bytes += _size(key, entry)
+
+    def put_all(self, entries: Mapping[bytes, CacheEntry]) -> None:
+        """Set dirty entries, in order."""
+        held, dirty, grown = self._entries, self._dirty, 0
+        for key, entry in entries.items():
+            before = held.get(key)
+            held[key] = entry
+            if before is None:
+                self._keys.put(key, True)
+                grown += len(key) + _NODE_SIZE + entry.size
+            else:
+                held.move_to_end(key)
+                dirty.pop(key, None)
+                grown += entry.size - before.size
+            dirty[key] = None
+        self.size_bytes += grown
 
     def delete(self, key: bytes) -> None:
         """Forget the entry."""
@@ -169,6 +219,27 @@ class ThreadCache:
         """Set an entry; evict from the same cache while the budget is exceeded."""
         before = cache.size_bytes
         cache.put(key, entry)
+        self.size_bytes += cache.size_bytes - before
+        while self.size_bytes > self.max_bytes and len(cache):
+            self._evict(cache)
+
+    def has_room(self, cache: NamedCache, keys: Collection[bytes], size: int) -> bool:
+        """Whether entries of that size can be written for ``keys``, over and over, without a flush.
+
+        While nothing shrinks the cache holds, at any moment, what was used last, as much as fits. A dirty entry is let
+        go only when it and what was used after it exceed the budget, and that is never more than it is at the end.
+        """
+        growth = cache.growth(keys, size)
+        return growth is not None and cache.can_forget(self.size_bytes + growth - self.max_bytes, keys)
+
+    def put_last(self, cache: NamedCache, entries: Mapping[bytes, CacheEntry]) -> None:
+        """Set what ``has_room``: the last of any number of writes for each key, in the order of these last ones.
+
+        A clean entry that some write in between would have let go, and a later one read again, is in the store beneath
+        as it is here.
+        """
+        before = cache.size_bytes
+        cache.put_all(entries)
         self.size_bytes += cache.size_bytes - before
         while self.size_bytes > self.max_bytes and len(cache):
             self._evict(cache)

@@ -25,6 +25,9 @@ V = TypeVar("V")
 FlushListener = Callable[[Record[Any, Any]], None]
 """Called when a cached entry is flushed: key typed, value ``Change(new, old)`` of what the store keeps."""
 
+FlushReceiver = Callable[[Any, Any, Any, int, Headers], None]
+"""The same in parts: ``(key, new, old, timestamp, headers)``."""
+
 RestoreCallback = Callable[[bytes, bytes | None, int, Headers], None]
 """``(key, value, timestamp, headers)`` of one changelog record, applied to the bytes store."""
 

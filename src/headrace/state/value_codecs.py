@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
+from headrace.errors import UnreadableStateError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, ValueAndTimestamp
 from headrace.serde.primitives import IntegerSerde
 from headrace.state.contracts import ChangeLogger
@@ -55,12 +56,27 @@ class ValueCodec(Protocol):
         """The stored value that a changelog record stands for."""
 
 
+def reader(serde: Serde[Any], topic: str) -> Loads:
+    """The way back for what the store itself wrote: where that fails no record is to blame, and no handler is asked."""
+    deserialize = serde.deserialize
+
+    def read(data: bytes) -> Any:
+        try:
+            return deserialize(topic, data)
+        except Exception as error:
+            message = f"what {topic} holds cannot be read: {getattr(error, 'message', error)}"
+            hint = "Give the store the serde it was written with, or reset the application."
+            raise UnreadableStateError(message, detail=getattr(error, "detail", None), hint=hint) from error
+
+    return read
+
+
 class PlainCodec:
     """Values as their serde makes them; changelog records have the current record's time."""
 
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The serde's own methods."""
-        return partial(serde.serialize, topic), partial(serde.deserialize, topic)
+        return partial(serde.serialize, topic), reader(serde, topic)
 
     def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
         """The value as it is."""
@@ -76,7 +92,7 @@ class TimestampedCodec:
 
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The serde's methods, with the timestamp put in front and taken off."""
-        serialize, deserialize = partial(serde.serialize, topic), partial(serde.deserialize, topic)
+        serialize, deserialize = partial(serde.serialize, topic), reader(serde, topic)
         if isinstance(serde, IntegerSerde) and serde.fixed_size == TIMESTAMP_SIZE:
             return _timestamped_long(serialize, deserialize)
         pack, unpack = _TIMESTAMP.pack, _TIMESTAMP.unpack_from

@@ -9,10 +9,19 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from headrace.errors import ArgumentError, ProcessingError, StreamsError, TaskCorruptedError, WrongTypeError
+from headrace.errors import (
+    ArgumentError,
+    BrokerError,
+    ProcessingError,
+    RecordTooLargeError,
+    StreamsError,
+    TaskCorruptedError,
+    WrongTypeError,
+)
 from headrace.metrics import StreamsMetrics
 from headrace.metrics.topic_count import TopicCount
 from headrace.records import Headers, RecordContext
+from headrace.task.column_writer import Columns
 from headrace.task.failures import processing_error
 from headrace.task.handlers import (
     Decision,
@@ -89,6 +98,11 @@ class RecordCollector:
         self._task.metrics.topic_gauge(node, topic, "bytes-produced-total", lambda: count.size)
         return TopicWriter(self, topic, serialize_key, serialize_value, node, count)
 
+    def columns(self, topic: str) -> Callable[[bytes], Columns] | None:
+        """Where the host takes the records of a topic in columns: those of the partition that a key belongs to."""
+        columns_for = getattr(self._port, "columns_for", None)
+        return None if columns_for is None else columns_for(topic)
+
     def choose_partitions(
         self, partitioner: Partitioner, topic: str, key: Any, value: Any, node: str
     ) -> list[int | None]:
@@ -128,6 +142,8 @@ class RecordCollector:
 
     def on_send_error(self, record: ProducedRecord, error: Exception, node: str | None) -> None:
         """Ask the handler about a record that the port could not write; what it decides shows at the next send."""
+        if _is_fatal(error):
+            raise error
         context = ErrorHandlerContext.of(self._task.record_context, node, self._task.task_id)
         try:
             response = ask(self._handler.handle, context, record, error)
@@ -197,10 +213,15 @@ class RecordCollector:
         return failure
 
 
+def _is_fatal(error: Exception) -> bool:
+    """Whether the broker itself failed: no record is to blame, and without it others would be lost, too."""
+    return isinstance(error, BrokerError) and not isinstance(error, RecordTooLargeError) and not is_retriable(error)
+
+
 class TopicWriter:
     """Writes the records of one node to one topic."""
 
-    __slots__ = ("_collector", "_count", "_node", "_serialize_key", "_serialize_value", "_topic")
+    __slots__ = ("_node", "_serialize_key", "_serialize_value", "collector", "count", "topic")
 
     def __init__(
         self,
@@ -211,16 +232,16 @@ class TopicWriter:
         node: str,
         count: TopicCount,
     ) -> None:
-        self._collector = collector
-        self._topic = topic
+        self.collector = collector
+        self.topic = topic
         self._serialize_key = serialize_key
         self._serialize_value = serialize_value
         self._node = node
-        self._count = count
+        self.count = count
 
     def send(self, key: Any, value: Any, timestamp: int, headers: Headers, partition: int | None = None) -> None:
         """Serialise a record, given in parts, and write it."""
-        collector, topic = self._collector, self._topic
+        collector, topic = self.collector, self.topic
         if collector.failure is not None:
             collector.raise_failure()
         origin = _KEY
@@ -240,15 +261,20 @@ class TopicWriter:
             if collector.failure is not None:
                 collector.raise_failure()
             return
-        count = self._count
+        count = self.count
         count.records += 1
         count.content_bytes += len(raw_key or b"") + len(raw_value or b"")
         if headers:
             count.add_headers(headers)
 
+    def refuse_value(self, key: Any, value: Any, timestamp: int, headers: Headers, error: Exception) -> None:
+        """What ``send`` does with a record whose value cannot be serialised."""
+        failed = ProducedRecord(self.topic, None, timestamp, key, value, headers)
+        self.collector.on_unserializable(_VALUE, failed, self._node, error)
+
     def send_partitioned(
         self, partitioner: Partitioner, key: Any, value: Any, timestamp: int, headers: Headers
     ) -> None:
         """The same, to the partitions that ``partitioner`` names."""
-        for partition in self._collector.choose_partitions(partitioner, self._topic, key, value, self._node):
+        for partition in self.collector.choose_partitions(partitioner, self.topic, key, value, self._node):
             self.send(key, value, timestamp, headers, partition)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError
+from headrace.private_directories import make_private
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import (
     NO_HEADERS,
@@ -77,7 +78,6 @@ class TaskContext:
         "headers",
         "host",
         "is_active",
-        "metadata_changed",
         "metrics",
         "origin",
         "partition",
@@ -123,7 +123,6 @@ class TaskContext:
         self.system_time_ms = NO_TIMESTAMP
         self.is_active = False
         self.processor_metadata: dict[str, int] = {}
-        self.metadata_changed = False
         self.databases: TaskDatabases | None = None
         """Where stores keep their entries in a task that is put down between batches."""
         self._changelogs = changelogs
@@ -147,12 +146,18 @@ class TaskContext:
         self.origin = (topic, partition, offset, timestamp, raw_key, raw_value, headers)
 
     @property
-    def state_dir(self) -> Path:
-        """The directory of this task, made when somebody first asks for it."""
+    def state_path(self) -> Path:
+        """Where the directory of this task is, or is going to be."""
         if not isinstance(self._state_dir, Path):
             self._state_dir = self._state_dir()
-        self._state_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         return self._state_dir
+
+    @property
+    def state_dir(self) -> Path:
+        """The directory of this task, made when somebody first asks for it."""
+        path = self.state_path
+        make_private(path)
+        return path
 
     def register(self, store: StateStore, restore: RestoreCallback | None) -> None:
         """Make the store known to the task: it will be flushed, restored and closed with it."""
@@ -291,7 +296,6 @@ class RuntimeNodeContext:
     def set_processor_metadata(self, key: str, value: int) -> None:
         """Keep a number with the next committed offsets."""
         self._task.processor_metadata[key] = value
-        self._task.metadata_changed = True
 
     def app_configs(self) -> Mapping[str, Any]:
         """The configuration as given."""

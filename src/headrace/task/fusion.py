@@ -12,7 +12,15 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
-from headrace.errors import ProcessingError, TaskCorruptedError, TaskMigratedError
+from headrace.errors import (
+    BrokerError,
+    ProcessingError,
+    StateDirectoryError,
+    TaskCorruptedError,
+    TaskMigratedError,
+    UnreadableStateError,
+)
+from headrace.plan.repartition import has_key
 from headrace.processors.flat_map import no_pairs
 from headrace.processors.flat_map_values import no_values
 from headrace.processors.map import not_a_pair
@@ -23,8 +31,15 @@ from headrace.task.context import Take
 MAX_DEPTH = 6
 """Operators that are nested in one function. Python allows twenty nested blocks; a flat map needs two of them."""
 
-DECIDED = (ProcessingError, TaskCorruptedError, TaskMigratedError)
-"""Errors that were dealt with at the node where they happened."""
+DECIDED = (
+    ProcessingError,
+    TaskCorruptedError,
+    TaskMigratedError,
+    StateDirectoryError,
+    UnreadableStateError,
+    BrokerError,
+)
+"""Errors that were dealt with at the node where they happened, and those that are no fault of any record."""
 
 
 class Operator(NamedTuple):
@@ -113,7 +128,10 @@ class _Writer:
                 self.line(depth, f"{self._name(child, 'child')}({key}, {value}, timestamp, headers)")
 
     def _filter(self, operator: Operator, key: str, value: str, depth: int) -> None:
-        self.line(depth, f"if {self._call(operator, key, value)}:")
+        assert operator.does is not None
+        # One function of ours is called for every record that is repartitioned.
+        is_key_asked = operator.does.function is has_key
+        self.line(depth, f"if {key} is not None:" if is_key_asked else f"if {self._call(operator, key, value)}:")
         self._children(operator, key, value, depth + 1)
 
     def _filter_not(self, operator: Operator, key: str, value: str, depth: int) -> None:

@@ -11,7 +11,7 @@ from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_TIMESTAMP, RecordContext
 from headrace.state.cache import ThreadCache
-from headrace.task.context import TaskContext
+from headrace.task.clock import system_clock
 from headrace.task.handlers import (
     Decision,
     ErrorHandlerContext,
@@ -22,8 +22,8 @@ from headrace.task.handlers import (
 )
 from headrace.task.nodes import SourceNode, connect, make_nodes
 from headrace.task.partition_group import RawRecord, TopicPartition
-from headrace.task.state_registry import ChangelogEntry, StateRegistry
-from headrace.task.stream_task import system_clock
+from headrace.task.setup import make_context
+from headrace.task.state_registry import ChangelogEntry
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -52,19 +52,17 @@ class GlobalTask:
         self.stream_time = NO_TIMESTAMP
         self._clock = clock
         self._deserialization_handler = deserialization_handler or LogAndContinueExceptionHandler().handle
-        self.registry = StateRegistry()
-        self.context = TaskContext(
+        self.context = make_context(
             TASK_ID,
+            plan,
             config,
-            metrics=(metrics or StreamsMetrics.of(config, config.application_id, clock)).for_task(TASK_ID),
-            cache=cache if cache is not None else ThreadCache(max(0, config["statestore.cache.max.bytes"])),
-            registry=self.registry,
+            clock=clock,
             state_dir=state_dir or config.state_dir / config.application_id / "global",
-            prefix=plan.prefix,
-            changelogs=plan.store_to_changelog,
-            global_stores={},
+            cache=cache,
+            metrics=metrics,
         )
         self.context.host = self
+        self.registry = self.context.registry
         # Without this setting Kafka lets the raw error through, whatever the handler.
         enabled = bool(config["processing.exception.handler.global.enabled"])
         self._nodes = make_nodes(plan, self.context, processing_handler(config) if enabled else None, is_global=True)

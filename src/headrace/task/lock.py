@@ -4,30 +4,42 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from headrace.errors import StoreError
 
 FILE_NAME = ".lock"
+_LOOK_SECONDS = 0.05
 
 
 class TaskLock:
     """Held from its making until ``release``, or until the process ends, however it ends."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, wait_seconds: float = 0) -> None:
+        """Wait that long for another process to let go of it; then it is a StoreError."""
         path = directory / FILE_NAME
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        deadline = time.monotonic() + wait_seconds
+        while not self._is_taken():
+            if time.monotonic() < deadline:
+                time.sleep(_LOOK_SECONDS)
+                continue
             holder = os.pread(self._file, 32, 0).decode(errors="replace").strip() or "unknown"
             os.close(self._file)
             message = f"the task of {directory} is in use by the process {holder}"
             raise StoreError(
                 message, hint="End that process, or give this application another application.id or state.dir."
-            ) from None
+            )
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
+
+    def _is_taken(self) -> bool:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def release(self) -> None:
         """Let others have the task. Calling it twice does no harm."""

@@ -13,10 +13,15 @@ from typing import Any, TypeAlias, TypeVar
 
 from headrace.errors import ConfigError, StreamsError
 from headrace.metrics import Sensor
+from headrace.processors.aggregate import AggregateProcessor
+from headrace.processors.columns import RecordColumns
 from headrace.processors.stateless import Fusible
 from headrace.records import Headers, Record, RecordContext
+from headrace.serde import Serde
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.primitives import StringSerde
 from headrace.serde.windowed import InnerKeyPartitioner
+from headrace.task.column_writer import column_writer
 from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, Take, TaskContext
 from headrace.task.failures import processing_error, raised_at
 from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
@@ -28,6 +33,9 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+TakeColumns: TypeAlias = Callable[[RecordColumns], bool]
+"""Takes many records at once; False, and nothing has happened, where they have to go one by one."""
+
 
 class SourceNode:
     """Where records enter: holds the serdes of its topics."""
@@ -38,6 +46,7 @@ class SourceNode:
         self.extractor = spec.timestamp_extractor
         self._spec = spec
         self.take: Take = _unready
+        self.take_columns: TakeColumns | None = None
         self.read_key: Callable[[str, bytes | None], Any] = _unready
         self.read_value: Callable[[str, bytes | None], Any] = _unready
 
@@ -48,6 +57,7 @@ class SourceNode:
         value_serde = _resolve(
             lambda: resolve_value_serde(self._spec.value_serde, config), "value", "source", self.name
         )
+        self.serdes = key_serde, value_serde
         self.read_key, self.read_value = key_serde.deserialize, value_serde.deserialize
 
     def close(self) -> None:
@@ -122,7 +132,7 @@ class SinkNode:
         config = self.context.config
         key_serde = _resolve(lambda: resolve_key_serde(self._spec.key_serde, config), "key", "sink", self.name)
         value_serde = _resolve(lambda: resolve_value_serde(self._spec.value_serde, config), "value", "sink", self.name)
-        sender = self._sender(key_serde.serialize, value_serde.serialize)
+        sender = self._sender(key_serde, value_serde)
         self.take = self._to_extracted(sender) if self.topic is None else sender(self.topic)
 
     def process(self, record: Record[Any, Any]) -> None:
@@ -132,15 +142,18 @@ class SinkNode:
     def close(self) -> None:
         """Nothing to release."""
 
-    def _sender(self, serialize_key: Any, serialize_value: Any) -> Callable[[str], Take]:
+    def _sender(self, key_serde: Serde[Any], value_serde: Serde[Any]) -> Callable[[str], Take]:
         """What makes the function that writes to a topic."""
         collector, name, partitioner = self._task.collector, self.name, self._spec.partitioner
         if isinstance(partitioner, InnerKeyPartitioner):
             partitioner = partitioner.with_defaults(self.context.config)
 
         def to_topic(topic: str) -> Take:
-            writer = collector.writer(topic, serialize_key, serialize_value, name)
-            return writer.send if partitioner is None else partial(writer.send_partitioned, partitioner)
+            writer = collector.writer(topic, key_serde.serialize, value_serde.serialize, name)
+            if partitioner is not None:
+                return partial(writer.send_partitioned, partitioner)
+            columns_of = collector.columns(topic) if type(key_serde) is StringSerde else None
+            return writer.send if columns_of is None else column_writer(writer, columns_of, value_serde)
 
         return to_topic
 
@@ -178,6 +191,7 @@ def connect(plan: TaskPlan, nodes: dict[str, AnyNode]) -> None:
         node.context.attach([(child, wiring.process(child), wiring.take(child)) for child in planned.children])
         if isinstance(node, SourceNode):
             node.take = wiring.source(node)
+            node.take_columns = wiring.columns(node)
 
 
 class _Wiring:
@@ -213,6 +227,16 @@ class _Wiring:
         take = fuse(Operator(None, None, self._children(source.name, MAX_DEPTH)))
         sensor = source.context.metrics.node_sensor(source.name, "process")
         return take if sensor is None else _measured_at_source(take, sensor)
+
+    def columns(self, source: SourceNode) -> TakeColumns | None:
+        """What a task may call with many records at once; None where they have to go one by one."""
+        children = self._plan.node(source.name).children
+        child = self._nodes[children[0]] if len(children) == 1 else None
+        is_measured = not self._fuses or source.context.metrics.node_sensor(source.name, "process") is not None
+        if is_measured or not isinstance(child, ProcessorNode) or not isinstance(child.processor, AggregateProcessor):
+            return None
+        batches = child.processor.batches(*source.serdes)
+        return None if batches is None else batches.take
 
     def _make_take(self, name: str) -> Take:
         node = self._nodes[name]

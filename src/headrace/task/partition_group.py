@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from headrace.errors import IllegalStateError, StreamsError
 from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
+from headrace.processors.columns import RawRow, RecordColumns
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, ConsumedRecord, Headers
 from headrace.task.context import TaskContext
 from headrace.task.failures import raised_at
@@ -21,6 +22,9 @@ from headrace.task.priority_queue import PriorityQueue
 from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
 
 TopicPartition: TypeAlias = tuple[str, int]
+
+FEW_RECORDS = 128
+"""Records in columns that are not worth another try."""
 
 _EXTRACTOR = (
     "An extractor is called as extractor(record, partition_time) and returns whole milliseconds since 1970; "
@@ -40,7 +44,7 @@ class RawRecord(NamedTuple):
     headers: Headers = NO_HEADERS
 
 
-Head: TypeAlias = tuple[int, Any, Any, RawRecord, bool]
+Head: TypeAlias = tuple[int, Any, Any, RawRow, bool]
 """``(timestamp, key, value, raw record, is skipped)``: the next record of a queue, read and stamped.
 
 One that had to be skipped has no key, no value, no time; its offset still counts.
@@ -51,6 +55,7 @@ class RecordQueue:
     """The records of one partition that wait to be processed. Only the head is deserialised."""
 
     __slots__ = (
+        "_columns",
         "_extract",
         "_fifo",
         "_handler",
@@ -75,23 +80,41 @@ class RecordQueue:
         self.head: Head | None = None
         self.partition_time = NO_TIMESTAMP
         self.consumed = TopicCount(topic_partition[0])
-        self._fifo: deque[RawRecord] = deque()
+        self._fifo: deque[RawRecord | RawRow] = deque()
+        # What comes after these, not yet looked at.
+        self._columns: deque[RecordColumns] = deque()
         # The default extractor only looks at the sign: no need to build what an extractor is shown.
         self._extract = None if extractor is fail_on_invalid_timestamp else extractor
         self._handler = handler
         self._task = task
 
     def __len__(self) -> int:
-        return len(self._fifo) + (self.head is not None)
+        return len(self._fifo) + (self.head is not None) + sum(map(len, self._columns))
 
-    def add(self, records: Iterable[RawRecord]) -> None:
+    def add(self, records: Iterable[RawRecord | RawRow]) -> None:
         """Append records in offset order."""
+        while self._columns:
+            self._fifo.extend(self._columns.popleft().rows())
         self._fifo.extend(records)
         if self.head is None:
             self._advance()
 
-    def poll(self) -> Head:
-        """Take the head; the next record becomes the head."""
+    def add_columns(self, columns: RecordColumns) -> None:
+        """The same for records in columns: they stay in columns as long as nobody has to look at each of them."""
+        first = columns[:1] if self.head is None else columns[:0]
+        self._fifo.extend(first.rows())
+        if len(columns) > len(first):
+            self._columns.append(columns[len(first) :])
+        if self.head is None:
+            self._advance()
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether what follows the head can be processed in columns."""
+        return bool(self._columns) and not self._fifo and self._extract is None and self.source.take_columns is not None
+
+    def take_head(self) -> Head:
+        """Take the head and leave it at that: what follows is not looked at."""
         head = self.head
         assert head is not None
         self.head = None
@@ -99,15 +122,43 @@ class RecordQueue:
         self.consumed.add(key, value, headers)
         if timestamp > self.partition_time:
             self.partition_time = timestamp
-        if self._fifo:
+        return head
+
+    def take_columns(self) -> RecordColumns | None:
+        """Take records in columns. Each part is either ``counted`` when it is done, or ``split``."""
+        return self._columns.popleft() if self._columns else None
+
+    def counted(self, columns: RecordColumns) -> None:
+        """These records, all with key and value, have been processed."""
+        self.consumed.records += len(columns)
+        self.consumed.content_bytes += sum(map(len, columns.keys)) + sum(map(len, columns.values))  # type: ignore[arg-type]
+        self.partition_time = max(self.partition_time, max(columns.timestamps))
+
+    def split(self, columns: RecordColumns) -> bool:
+        """Take these records back, in halves; True where they are so few that they have to go one by one."""
+        if len(columns) <= FEW_RECORDS:
+            self._fifo.extend(columns.rows())
+            return True
+        middle = len(columns) // 2
+        self._columns.extendleft((columns[middle:], columns[:middle]))
+        return False
+
+    def go_on(self) -> None:
+        """Where there is no head, make the next record it."""
+        if self.head is None:
             self._advance()
+
+    def poll(self) -> Head:
+        """Take the head; the next record becomes the head."""
+        head = self.take_head()
+        self._advance()
         return head
 
     def drain(self) -> Generator[Head, None, None]:
         """All heads in turn, as ``poll`` gives them. Close it: what was not taken stays."""
         fifo, read_key, read_value = self._fifo, self.source.read_key, self.source.read_value
         consumed, is_stamped = self.consumed, self._extract is None
-        while self.head is not None:
+        while self.head is not None and not (self._columns and self.takes_columns):
             head = self.head
             timestamp, _, _, (topic, _, _, _, key, value, headers), _ = head
             consumed.records += 1
@@ -118,7 +169,7 @@ class RecordQueue:
                 self.partition_time = timestamp
             self.head = None
             # As in Kafka, the next record is read before this one is processed.
-            if fifo:
+            if fifo or self._fill():
                 raw = fifo[0]
                 topic, _, _, timestamp, key, value, _ = raw
                 try:
@@ -137,13 +188,14 @@ class RecordQueue:
     def clear(self) -> None:
         """Forget the records and the partition time."""
         self._fifo.clear()
+        self._columns.clear()
         self.head = None
         self.partition_time = NO_TIMESTAMP
 
     def _advance(self) -> None:
         fifo, source = self._fifo, self.source
-        skipped: RawRecord | None = None
-        while fifo:
+        skipped: RawRecord | RawRow | None = None
+        while fifo or self._fill():
             raw = fifo.popleft()
             topic, _, _, timestamp, raw_key, raw_value, _ = raw
             try:
@@ -165,7 +217,13 @@ class RecordQueue:
             # Its offset still has to be committed.
             self.head = (NO_TIMESTAMP, None, None, skipped, True)
 
-    def _stamp(self, raw: RawRecord, key: Any, value: Any) -> int:
+    def _fill(self) -> bool:
+        """Where no more single records wait, take some out of their columns; whether any wait then."""
+        if self._columns and not self._fifo:
+            self._fifo.extend(self._columns.popleft().rows())
+        return bool(self._fifo)
+
+    def _stamp(self, raw: RawRow, key: Any, value: Any) -> int:
         topic, partition, offset, timestamp, _, _, headers = raw
         extract = self._extract or fail_on_invalid_timestamp
         consumed = ConsumedRecord(topic, partition, offset, timestamp, key, value, headers)
@@ -184,7 +242,7 @@ class RecordQueue:
             raise StreamsError(message, hint=_EXTRACTOR, at=place)
         return extracted
 
-    def _on_unreadable(self, raw: RawRecord, error: Exception) -> None:
+    def _on_unreadable(self, raw: RawRow, error: Exception) -> None:
         topic, partition, offset, timestamp, key, value, headers = raw
         task, node = self._task, self.source.name
         context = ErrorHandlerContext(topic, partition, offset, headers, node, task.task_id, timestamp, key, value)
@@ -223,7 +281,8 @@ class PartitionGroup:
         self._max_idle_ms = max_idle_ms
         self._lag_of = lag_of
         self._lateness = lateness
-        self._deadlines: dict[TopicPartition, int] = {}
+        self.deadlines: dict[TopicPartition, int] = {}
+        """Until when partitions without records are waited for."""
         self.stream_time = NO_TIMESTAMP
 
     def __len__(self) -> int:
@@ -251,11 +310,19 @@ class PartitionGroup:
         """Read one more partition."""
         self._queues[queue.topic_partition] = queue
 
-    def add(self, partition: TopicPartition, records: Iterable[RawRecord]) -> None:
+    def add(self, partition: TopicPartition, records: Iterable[RawRecord | RawRow]) -> None:
         """Feed records of one partition, in offset order."""
         queue = self.queue(partition)
         was_empty = queue.head is None
         queue.add(records)
+        if was_empty and queue.head is not None:
+            self._by_time.offer(queue)
+
+    def add_columns(self, partition: TopicPartition, columns: RecordColumns) -> None:
+        """The same for records in columns."""
+        queue = self.queue(partition)
+        was_empty = queue.head is None
+        queue.add_columns(columns)
         if was_empty and queue.head is not None:
             self._by_time.offer(queue)
 
@@ -294,7 +361,7 @@ class PartitionGroup:
             return True
         for partition, queue in self._queues.items():
             if queue.head is not None:
-                self._deadlines.pop(partition, None)
+                self.deadlines.pop(partition, None)
             elif not self._may_skip(partition, now_ms):
                 return False
         return self.has_records
@@ -314,16 +381,16 @@ class PartitionGroup:
         for queue in self._queues.values():
             queue.clear()
         self._by_time.clear()
-        self._deadlines.clear()
+        self.deadlines.clear()
         self.stream_time = NO_TIMESTAMP
 
     def _may_skip(self, partition: TopicPartition, now_ms: int) -> bool:
         """Whether the empty partition is caught up and was waited for long enough."""
         lag = self._lag_of(partition)
         if lag is None or lag > 0:
-            self._deadlines.pop(partition, None)
+            self.deadlines.pop(partition, None)
             return False
-        return now_ms >= self._deadlines.setdefault(partition, now_ms + self._max_idle_ms)
+        return now_ms >= self.deadlines.setdefault(partition, now_ms + self._max_idle_ms)
 
 
 def _head_timestamp(queue: RecordQueue) -> int:

@@ -6,7 +6,7 @@ next point of its grid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from headrace.processors.api import Punctuator
@@ -62,18 +62,24 @@ class PunctuationQueue:
         head = self._queue.peek()
         return None if head is None else head.due_ms
 
-    def fire(self, now_ms: int, call: Callable[[Punctuation, int], None]) -> bool:
-        """Call every schedule that is due, each once; True where one was called."""
+    def fire(self, now_ms: int, call: Callable[[Punctuation, int], None], nodes: Collection[str] | None = None) -> bool:
+        """Call every schedule that is due, each once; True where one was called. ``nodes``: only those of these."""
         fired = False
+        set_aside = []
         while (head := self._queue.peek()) is not None and head.due_ms <= now_ms:
             self._queue.poll()
             if head.is_cancelled:
+                continue
+            if nodes is not None and head.node not in nodes:
+                set_aside.append(head)
                 continue
             call(head, now_ms)
             fired = True
             if not head.is_cancelled:
                 head.move_past(now_ms)
                 self._queue.offer(head)
+        for punctuation in set_aside:
+            self._queue.offer(punctuation)
         return fired
 
     def clear(self) -> None:

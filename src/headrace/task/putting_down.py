@@ -16,6 +16,8 @@ import msgspec
 from headrace.state import keeping
 from headrace.state.rocksdb.visits import Version
 from headrace.task.checkpoint import TopicPartition
+from headrace.task.context import TaskContext
+from headrace.task.partition_group import PartitionGroup
 from headrace.task.schedules import KeptSchedules
 
 
@@ -41,10 +43,45 @@ class Kept(msgspec.Struct, array_like=True, frozen=True):
     nodes: dict[str, dict[str, Any]]
     stores: dict[str, list[dict[str, Any]]]
     schedules: KeptSchedules
+    idle_deadlines: list[tuple[str, int, int]] = []
+    """Until when partitions without records are waited for (``max.task.idle.ms``)."""
 
 
 dump = msgspec.msgpack.Encoder().encode
 parse = msgspec.msgpack.Decoder(Kept).decode
+
+
+def keep(
+    context: TaskContext,
+    group: PartitionGroup,
+    consumed: Mapping[TopicPartition, int],
+    processors: Mapping[str, Any],
+    schedules: KeptSchedules,
+) -> Kept:
+    """Put together what a task remembers."""
+    return Kept(
+        group.stream_time,
+        [(*partition, timestamp) for partition, timestamp in group.partition_times.items()],
+        [(*partition, offset) for partition, offset in consumed.items()],
+        context.processor_metadata,
+        keep_nodes(processors),
+        keep_stores(context.registry),
+        schedules,
+        [(*partition, deadline_ms) for partition, deadline_ms in group.deadlines.items()],
+    )
+
+
+def take_up(kept: Kept, context: TaskContext, group: PartitionGroup, consumed: dict[TopicPartition, int]) -> None:
+    """Give a task back what has to be there before its nodes are initialised."""
+    mine = frozenset(group.partitions)
+    for topic, partition, timestamp in kept.partition_times:
+        if (topic, partition) in mine:
+            group.set_partition_time((topic, partition), timestamp)
+    group.stream_time = max(group.stream_time, kept.stream_time)
+    group.deadlines.update({(t, p): ms for t, p, ms in kept.idle_deadlines if (t, p) in mine})
+    consumed.update({(t, p): offset for t, p, offset in kept.consumed if (t, p) in mine})
+    context.processor_metadata.update(kept.numbers)
+    take_up_stores(context.registry, kept.stores)
 
 
 def keep_nodes(processors: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -20,10 +20,11 @@ from headrace.metrics import MetricName, StreamsMetrics
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.cache import ThreadCache
+from headrace.task.clock import system_clock
 from headrace.task.global_task import GlobalTask
 from headrace.task.handlers import ProducedRecord
 from headrace.task.partition_group import RawRecord
-from headrace.task.stream_task import StreamTask, system_clock
+from headrace.task.stream_task import StreamTask
 from headrace.testing.directory import StateDirectory
 from headrace.testing.hints import nearest
 from headrace.testing.inputs import Inputs

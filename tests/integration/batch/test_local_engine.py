@@ -142,3 +142,23 @@ def _run_worker(directory: Path, environment: dict[str, str]) -> int:
     done = subprocess.run(command, env={**os.environ, **environment}, cwd=root, capture_output=True, text=True)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.returncode
+
+
+def test_a_source_topic_that_serves_as_changelog_brings_its_table_back_records_without_key_and_all(
+    tmp_path: Path,
+) -> None:
+    builder = StreamsBuilder()
+    names = builder.table("names", store="names")
+    builder.stream("orders").join(names, lambda order, name: f"{order} for {name}").to("named")
+    broker = open_at(tmp_path)
+    broker.create_topic("names")
+    broker.create_topic("orders")
+    append(broker, "names", [("a", "Ada"), (None, "nobody"), ("b", "Bob")])
+    optimized = settings(tmp_path, **{"topology.optimization": "all"})
+    with LocalEngine(builder.build(optimized), optimized, broker) as engine:
+        engine.run_until_idle()
+        shutil.rmtree(tmp_path / "state")
+        append(broker, "names", [("c", "Cem")], timestamp=5)
+        append(broker, "orders", [("a", "tea"), ("b", "milk"), ("c", "salt")], timestamp=10)
+        engine.run_until_idle()
+    assert read(broker, "named") == [(b"a", b"tea for Ada"), (b"b", b"milk for Bob"), (b"c", b"salt for Cem")]

@@ -168,7 +168,7 @@ class TestKills:
 class TestTwoDrivers:
     def test_a_second_one_is_refused_while_the_first_lives(self, broker: EmbeddedBroker, tmp_path: Path) -> None:
         file = str(tmp_path / "go")
-        first = start(worker.hold_lease, str(broker.directory), file)
+        first = start(worker.hold_lease, str(broker.directory), file, 30_000)
         wait_for(Path(f"{file}.staged"))
         owner = broker.lease_owner("app")
         assert owner is not None
@@ -181,7 +181,7 @@ class TestTwoDrivers:
 
     def test_one_that_slept_through_its_lease_is_fenced(self, broker: EmbeddedBroker, tmp_path: Path) -> None:
         file = str(tmp_path / "go")
-        zombie = start(worker.hold_lease, str(broker.directory), file)
+        zombie = start(worker.hold_lease, str(broker.directory), file, 300)
         wait_for(Path(f"{file}.staged"))
         assert zombie.pid is not None
         os.kill(zombie.pid, signal.SIGSTOP)

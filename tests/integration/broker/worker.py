@@ -143,10 +143,10 @@ def follow(directory: str, partition: int, expected: int) -> None:
     sys.exit(f"only {position} of {expected} records came")
 
 
-def hold_lease(directory: str, file: str) -> None:
-    """Take a short lease, stage output, wait until a file exists, and try to commit."""
+def hold_lease(directory: str, file: str, ttl_ms: int) -> None:
+    """Take a lease, stage output, wait until a file exists, and try to commit."""
     with EmbeddedBroker(directory) as broker:
-        lease = broker.acquire_lease("app", ttl_ms=300)
+        lease = broker.acquire_lease("app", ttl_ms=ttl_ms)
         with broker.stage("app", lease.epoch, 0, "zombie") as stage:
             for _ in range(20):
                 stage.append("out", 0, 0, b"k", BIG)

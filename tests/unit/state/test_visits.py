@@ -172,6 +172,15 @@ def test_a_database_that_fell_behind_says_which_committed_version_it_is_at(visit
     assert read(visit(Version(7), Version(8))) == {b"a": b"7"}
 
 
+def test_what_a_replaced_process_wrote_in_a_batch_does_not_pass_for_what_its_successor_committed(visit: Open) -> None:
+    make(visit, None, Version(1, epoch=1), {b"a": b"1"})
+    make(visit, Version(1, epoch=1), Version(2, epoch=1), {b"a": b"never committed"})
+    database = visit(Version(2, epoch=2), Version(3, epoch=3))
+
+    assert (database.is_stale, database.found) == (True, Version(1, epoch=1))
+    assert read(database) == {b"a": b"1"}
+
+
 def test_a_new_database_in_a_later_batch_is_stale_and_empty(visit: Open) -> None:
     database = visit(FIRST, SECOND)
 

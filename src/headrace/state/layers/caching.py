@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from headrace.errors import StoreError
 from headrace.records import Change, Record
 from headrace.state.cache import NO_RECORD, CacheEntry, NamedCache, ThreadCache
-from headrace.state.contracts import FlushListener, StateStore, StoreContext
+from headrace.state.contracts import FlushListener, FlushReceiver, StateStore, StoreContext
 from headrace.state.layers.wrapped import S, Wrapped
 
 
@@ -23,7 +23,7 @@ class Caching(Wrapped[S], ABC):
 
     _cache: NamedCache
     _thread_cache: ThreadCache | None = None
-    _listener: FlushListener | None = None
+    _receive: FlushReceiver | None = None
     _send_old_values = False
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
@@ -34,7 +34,14 @@ class Caching(Wrapped[S], ABC):
 
     def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
         """Tell ``listener`` of every entry that is flushed, as ``Record(key bytes, Change(new bytes, old bytes))``."""
-        self._listener = listener
+        return self.set_flush_receiver(
+            lambda key, new, old, timestamp, headers: listener(Record(key, Change(new, old), timestamp, headers)),
+            send_old_values,
+        )
+
+    def set_flush_receiver(self, receive: FlushReceiver, send_old_values: bool) -> bool:
+        """The same in parts: ``receive(key, new, old, timestamp, headers)``, all in bytes."""
+        self._receive = receive
         self._send_old_values = send_old_values
         return True
 
@@ -73,26 +80,26 @@ class Caching(Wrapped[S], ABC):
         return self._thread_cache
 
     def _on_flush(self, entries: list[tuple[bytes, CacheEntry]]) -> None:
-        for cache_key, entry in entries:
-            self._let_go(cache_key, entry)
-
-    def _let_go(self, cache_key: bytes, entry: CacheEntry) -> None:
-        old = self._read_beneath(cache_key) if self._wants_old(entry) else None
-        if self._listener is not None and entry.value is None and old is None:
-            return
         context = self._context
-        current, context.record_context = context.record_context, entry.context
+        current = context.record_context
         try:
-            self._write_beneath(cache_key, entry.value)
-            if self._listener is not None:
-                change = Change(entry.value, old if self._send_old_values else None)
-                key = self._store_key(cache_key)
-                self._listener(Record(key, change, entry.context.timestamp, entry.context.headers))
+            for cache_key, entry in entries:
+                self._let_go(cache_key, entry)
         finally:
             context.record_context = current
 
-    def _wants_old(self, entry: CacheEntry) -> bool:
-        return self._listener is not None and (entry.value is None or self._send_old_values)
+    def _let_go(self, cache_key: bytes, entry: CacheEntry) -> None:
+        value, context, receive = entry.value, entry.context, self._receive
+        old = None
+        if receive is not None and (value is None or self._send_old_values):
+            old = self._read_beneath(cache_key)
+            if value is None and old is None:
+                return
+        self._context.record_context = context
+        self._write_beneath(cache_key, value)
+        if receive is not None:
+            kept_old = old if self._send_old_values else None
+            receive(self._store_key(cache_key), value, kept_old, context.timestamp, context.headers)
 
     @abstractmethod
     def _store_key(self, cache_key: bytes) -> bytes: ...

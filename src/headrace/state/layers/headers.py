@@ -26,6 +26,7 @@ from headrace.state.value_codecs import (
     Current,
     Dumps,
     Loads,
+    reader,
 )
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class HeadersCodec:
 
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The serde's methods, with headers and timestamp put in front and taken off."""
-        serialize, deserialize = partial(serde.serialize, topic), partial(serde.deserialize, topic)
+        serialize, deserialize = partial(serde.serialize, topic), reader(serde, topic)
 
         def dumps(value: ValueAndTimestamp) -> bytes | None:
             if value.value is None or (raw := serialize(value.value)) is None:
@@ -137,7 +138,7 @@ class SessionHeadersCodec:
 
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The serde's methods, with empty headers put in front and any taken off."""
-        serialize, deserialize = partial(serde.serialize, topic), partial(serde.deserialize, topic)
+        serialize, deserialize = partial(serde.serialize, topic), reader(serde, topic)
 
         def dumps(value: Any) -> bytes | None:
             raw = serialize(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from headrace.state.bytes_stores import BytesKeyValueStore, KeyValues
 from headrace.state.cache import CacheEntry
@@ -46,6 +46,19 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         current = self.get(key)
         self._write(key, None)
         return current
+
+    def peek(self, key: bytes) -> bytes | None:
+        """The value as ``get`` has it; that does not count as its use."""
+        entry = self._cache.peek(key)
+        return self.inner.get(key) if entry is None else entry.value
+
+    def has_room(self, keys: Collection[bytes], size: int) -> bool:
+        """Whether entries of that size can be written for ``keys``, over and over, without a flush."""
+        return self._threads().has_room(self._cache, keys, size)
+
+    def put_last(self, entries: Mapping[bytes, CacheEntry]) -> None:
+        """Set what ``has_room``: the last of many values of each key, each read before it was set."""
+        self._threads().put_last(self._cache, entries)
 
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
         """The entries of both ends and between, cached or not."""

@@ -6,14 +6,13 @@ They turn keys and values into bytes and back, and time what is done where metri
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from copy import copy
 from functools import partial
-from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from headrace.errors import ConfigError, OperatorTypeError, StreamsError
-from headrace.records import Change, Record
+from headrace.records import Change, Headers, Record
 from headrace.serde.bytes_keys import parse_session_key, parse_window_store_key
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.bytes_stores import (
@@ -26,8 +25,9 @@ from headrace.state.bytes_stores import (
     WindowKey,
     WindowValues,
 )
-from headrace.state.contracts import FlushListener, StoreContext, StoreIterator
+from headrace.state.contracts import FlushListener, FlushReceiver, StoreContext, StoreIterator
 from headrace.state.layers.caching import Caching
+from headrace.state.layers.timing import timed
 from headrace.state.layers.wrapped import S
 from headrace.state.position import Position, PositionBound
 from headrace.state.query import Query, QueryResult, execute
@@ -53,6 +53,8 @@ class MeteredStore(ABC, Generic[S]):
     timed: tuple[tuple[str, str], ...] = ()
     """``(method, name of its sensor)`` of the methods whose time is taken; iterators are timed until closed."""
 
+    serdes: tuple[Serde[Any], Serde[Any]]
+    """Those of keys and of values, once the store is open."""
     _raw_key: Dumps
     _typed_key: Loads
     _dumps: Dumps
@@ -94,6 +96,15 @@ class MeteredStore(ABC, Generic[S]):
                 position.with_component(topic, partition, offset)
         return position
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether the time of some method is taken."""
+        return any(method in vars(self) for method, _ in self.timed)
+
+    def note(self, topic: str, partition: int, offset: int) -> None:
+        """The record there has changed the store."""
+        self._seen[topic, partition] = offset
+
     def init(self, context: StoreContext) -> None:
         """Resolve the serdes, open the store and make it known to its task."""
         self._context = context
@@ -107,6 +118,7 @@ class MeteredStore(ABC, Generic[S]):
             raise StreamsError(
                 message, detail=str(error), hint="Give the store key_serde= and value_serde=."
             ) from error
+        self.serdes = key_serde, value_serde
         self._raw_key = partial(key_serde.serialize, topic)
         self._typed_key = partial(key_serde.deserialize, topic)
         self._dumps, self._loads = self.value_codec.bind(value_serde, topic)
@@ -127,18 +139,23 @@ class MeteredStore(ABC, Generic[S]):
 
     def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
         """Tell ``listener`` of every entry that the cache flushes; False where there is no cache."""
+        return self.set_flush_receiver(
+            lambda key, new, old, timestamp, headers: listener(Record(key, Change(new, old), timestamp, headers)),
+            send_old_values,
+        )
+
+    def set_flush_receiver(self, receive: FlushReceiver, send_old_values: bool) -> bool:
+        """The same in parts."""
         if not isinstance(self.inner, Caching):
             return False
+        typed_key = self._flushed_key
 
-        def typed(record: Record[bytes, Change]) -> None:
-            change = record.value
-            new, old, is_latest = change.new, change.old, change.is_latest
-            change = Change(
-                None if new is None else self._loads(new), None if old is None else self._loads(old), is_latest
-            )
-            listener(Record(self._flushed_key(record.key), change, record.timestamp, record.headers))
+        def typed(key: bytes, new: bytes | None, old: bytes | None, timestamp: int, headers: Headers) -> None:
+            loads = self._loads  # Bound when the store is initialised.
+            new_value = None if new is None else loads(new)
+            receive(typed_key(key), new_value, None if old is None else loads(old), timestamp, headers)
 
-        return self.inner.set_flush_listener(typed, send_old_values)
+        return self.inner.set_flush_receiver(typed, send_old_values)
 
     def uncached(self) -> Any:
         """The same store without its cache: it shows what has been flushed."""
@@ -185,32 +202,12 @@ class MeteredStore(ABC, Generic[S]):
         for method, name in self.timed:
             sensor = context.metrics.store_sensor(self.metrics_scope, self.name, name)
             if sensor is not None:
-                setattr(self, method, _timed(getattr(type(self), method).__get__(self), sensor))
+                setattr(self, method, timed(getattr(type(self), method).__get__(self), sensor))
 
 
 def _refuse_none(store_name: str) -> NoReturn:
     message = f"the key of an entry of store {store_name} cannot be None"
     raise OperatorTypeError(message, hint="Filter records without a key before they reach the store.")
-
-
-def _timed(method: Callable[..., Any], sensor: Any) -> Callable[..., Any]:
-    def timed(*arguments: Any) -> Any:
-        started = perf_counter_ns()
-        result = method(*arguments)
-        if isinstance(result, StoreIterator):
-            return _timed_iterator(result, sensor, started)
-        sensor.record(perf_counter_ns() - started)
-        return result
-
-    return timed
-
-
-def _timed_iterator(entries: StoreIterator[Any, Any], sensor: Any, started: int) -> StoreIterator[Any, Any]:
-    def close() -> None:
-        entries.close()
-        sensor.record(perf_counter_ns() - started)
-
-    return StoreIterator(entries, close)
 
 
 class MeteredKeyValueStore(MeteredStore[BytesKeyValueStore]):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import IllegalStateError, OperatorTypeError
 from headrace.records import NO_HEADERS, VersionedRecord
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
-from headrace.state.contracts import FlushListener, StoreContext
+from headrace.state.contracts import FlushListener, StoreContext, StoreIterator
 from headrace.state.position import Position, PositionBound
 from headrace.state.query import Query, QueryResult, execute
 from headrace.state.store_builder import StoreBuilder
@@ -121,6 +122,12 @@ class VersionedStore:
         if self._get_sensor is not None:
             self._get_sensor.record(perf_counter_ns() - started)
         return found
+
+    def all(self) -> StoreIterator[Any, VersionedRecord]:
+        """The latest version of every key: for tables of the store; Kafka Streams has no such question."""
+        found = self.bytes_store.all()
+        key_of = partial(self._key_serde.deserialize, self._topic)
+        return StoreIterator(((key_of(key), self.typed(record)) for key, record in found), found.close)
 
     def query(self, query: Query, bound: PositionBound | None = None) -> QueryResult:
         """Answer an interactive query."""

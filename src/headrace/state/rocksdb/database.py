@@ -55,10 +55,7 @@ class Database:
         self, start: bytes = b"", end: bytes | None = None, *, reverse: bool = False
     ) -> Generator[tuple[bytes, bytes], None, None]:
         """The entries with ``start <= key < end``, in order of their keys."""
-        if reverse:
-            scan = _backward(self._rdict.items(backwards=True, from_key=end), start, end)
-        else:
-            scan = _forward(self._rdict.items(from_key=start), end)
+        scan = backward(self._rdict, start, end) if reverse else forward(self._rdict, start, end)
         self._scans.add(scan)
         return scan
 
@@ -96,7 +93,10 @@ class Database:
 
 def raw_options() -> Options:
     """Options of a database whose keys and values are bytes as they are."""
-    return Options(raw_mode=True)
+    options = Options(raw_mode=True)
+    # A new one begins whenever a database is opened, which is at every visit: a thousand would be kept.
+    options.set_keep_log_file_num(1)
+    return options
 
 
 def _check_file_name(name: str) -> None:
@@ -105,16 +105,46 @@ def _check_file_name(name: str) -> None:
         raise ArgumentError(message, hint="Use letters, digits, '.', '_' and '-' only.")
 
 
-def _forward(entries: Any, end: bytes | None) -> Generator[tuple[bytes, bytes], None, None]:
+def forward(rdict: Any, start: bytes, end: bytes | None = None) -> Generator[tuple[bytes, bytes], None, None]:
+    """The entries with ``start <= key < end``, as they are now. What cannot be read is an exception, not the end."""
+    return _forward(rdict, rdict.items(from_key=start), start, end)
+
+
+def backward(rdict: Any, start: bytes, end: bytes | None) -> Generator[tuple[bytes, bytes], None, None]:
+    """The same, from the last to the first."""
+    return _backward(rdict, rdict.items(backwards=True, from_key=end), start, end)
+
+
+def _forward(rdict: Any, entries: Any, start: bytes, end: bytes | None) -> Generator[tuple[bytes, bytes], None, None]:
+    last = start
     for entry in entries:
-        if end is not None and entry[0] >= end:
+        last = entry[0]
+        if end is not None and last >= end:
             return
         yield entry
+    cursor = rdict.iter()
+    cursor.seek(last)
+    _check_end(cursor, cursor.next)
 
 
-def _backward(entries: Any, start: bytes, end: bytes | None) -> Generator[tuple[bytes, bytes], None, None]:
+def _backward(rdict: Any, entries: Any, start: bytes, end: bytes | None) -> Generator[tuple[bytes, bytes], None, None]:
+    last = end
     for entry in entries:
-        if entry[0] < start:
+        last = entry[0]
+        if last < start:
             return
-        if end is None or entry[0] < end:
+        if end is None or last < end:
             yield entry
+    cursor = rdict.iter()
+    if last is None:
+        cursor.seek_to_last()
+    else:
+        cursor.seek_for_prev(last)
+    _check_end(cursor, cursor.prev)
+
+
+def _check_end(cursor: Any, step: Callable[[], None]) -> None:
+    """Raise where there is more that cannot be read: iteration ends there as if it were the end."""
+    if cursor.valid():
+        step()
+    cursor.status()

@@ -10,12 +10,14 @@ import hashlib
 import os
 import stat
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from rocksdict import Options
 
 from headrace.failpoints import reach
 from headrace.state.rocksdb.database import raw_options
+from headrace.state.rocksdb.failures import explained
 from headrace.state.rocksdb.visits import CHUNK_BYTES, Version, Visit, VisitedDatabase
 
 FAILPOINTS = (
@@ -52,7 +54,16 @@ def memory_directory(state_dir: Path) -> Path:
 class TaskDatabases:
     """Opens the databases of a task's stores for a visit, and ends the visit for all of them."""
 
-    def __init__(self, directory: Path, memory: Path, visit: Visit, *, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        memory: Path,
+        visit: Visit,
+        *,
+        chunk_bytes: int = CHUNK_BYTES,
+        can_restore_from: Callable[[Version], bool] = lambda version: True,
+    ) -> None:
+        self._can_restore_from = can_restore_from
         self._directory = directory
         self._memory = memory
         self._visit = visit
@@ -108,7 +119,9 @@ class TaskDatabases:
         self._databases.clear()
 
     def _open(self, name: str, path: Path, options: Options) -> VisitedDatabase:
-        database = VisitedDatabase(path, options, self._visit, chunk_bytes=self._chunk_bytes)
+        database = VisitedDatabase(
+            path, options, self._visit, chunk_bytes=self._chunk_bytes, can_restore_from=self._can_restore_from
+        )
         self._databases[name] = database
         return database
 
@@ -122,8 +135,9 @@ class TaskDatabases:
                 old.unlink()
         path = self._kept_path(self._visit.target)
         draft = path.with_name("draft")
-        draft.write_bytes(zlib.crc32(kept).to_bytes(4, "big") + kept)
-        draft.replace(path)
+        with explained(path, len(kept)):
+            draft.write_bytes(zlib.crc32(kept).to_bytes(4, "big") + kept)
+            draft.replace(path)
 
     def _batches(self) -> set[int] | None:
         """Those that one may go back to; None where that is not known, in the second visit of a batch."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from headrace.errors import OperatorTypeError, StoreError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, VersionedRecord
-from headrace.state.contracts import IS_LATEST, NOT_PUT, StateStore, StoreContext
+from headrace.state.contracts import IS_LATEST, NOT_PUT, StateStore, StoreContext, StoreIterator
 from headrace.state.position import Position
 from headrace.state.rocksdb.database import Database
 from headrace.state.rocksdb.segments import RESERVED, Segments
@@ -197,6 +197,12 @@ class RocksDBVersionedStore(DatabaseStore):
             return iter(newest)
         older = self._versions_in_segments(key, time_from, time_to)
         return iter(newest + older if descending else older[::-1] + newest)
+
+    def all(self) -> StoreIterator[bytes, VersionedRecord]:
+        """The latest version of every key, in order of the keys."""
+        scan = self._open_database().scan(RESERVED)
+        versions = ((key[len(RESERVED) :], VersionedRecord(data[8:], _LONG.unpack_from(data)[0])) for key, data in scan)
+        return StoreIterator(versions, scan.close)
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
         """Apply a record of the changelog; what the store refused then, it leaves out again."""

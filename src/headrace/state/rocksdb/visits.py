@@ -11,9 +11,11 @@ column family of their own, out of the way of the store's keys.
 
 from __future__ import annotations
 
+import logging
 import shutil
 import struct
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,11 +24,15 @@ from weakref import WeakSet
 import msgspec
 from rocksdict import Options, Rdict, WriteBatch
 
-from headrace.errors import InternalError, StoreError
+from headrace.errors import InternalError
 from headrace.failpoints import reach
 from headrace.state.bytes_stores import next_prefix
 from headrace.state.memory.sorted_map import SortedMap
-from headrace.state.rocksdb.database import Database, raw_options
+from headrace.state.rocksdb.database import Database, forward, raw_options
+from headrace.state.rocksdb.failures import explained, explanation, is_corruption
+from headrace.state.rocksdb.manifest import is_manifest_damaged, seal_manifest
+
+log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 8 << 20
 CHUNK_KEYS = 50_000
@@ -44,10 +50,15 @@ Span = tuple[bytes, bytes]
 
 
 class Version(NamedTuple):
-    """What a store reflects: everything up to this batch and, inside it, up to this level of sub-topologies."""
+    """What a store reflects: everything up to this batch and, inside it, up to this level of sub-topologies.
+
+    ``epoch`` is that of the process that ran the batch. A process that was replaced may have run the same batch over
+    other records, and left its version in a directory that is used again later.
+    """
 
     batch: int
     level: int = 0
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +76,8 @@ class Visit:
 class _Header(msgspec.Struct, array_like=True, frozen=True):
     """The first part of an undo record: where the visit started, where it was to end, which spans it deleted."""
 
-    base: tuple[int, int] | None
-    target: tuple[int, int]
+    base: tuple[int, int, int] | None
+    target: tuple[int, int, int]
     deleted: list[Span]
 
 
@@ -79,7 +90,7 @@ class _Chunk(NamedTuple):
 
 _read_header = msgspec.msgpack.Decoder(_Header).decode
 _read_old_values = msgspec.msgpack.Decoder(list[tuple[bytes, bytes | None]]).decode
-_read_version = msgspec.msgpack.Decoder(tuple[int, int]).decode
+_read_version = msgspec.msgpack.Decoder(tuple[int, int, int]).decode
 _dump = msgspec.msgpack.Encoder().encode
 
 
@@ -91,13 +102,16 @@ class VisitedDatabase(Database):
 
     __slots__ = (
         "_base",
+        "_can_restore_from",
         "_chunk_bytes",
         "_deleted",
         "_entries",
         "_family",
+        "_is_corrupt",
         "_is_open",
         "_next_number",
         "_overlay",
+        "_path",
         "_read",
         "_size",
         "_target",
@@ -106,8 +120,21 @@ class VisitedDatabase(Database):
         "is_stale",
     )
 
-    def __init__(self, path: Path, options: Options, visit: Visit, *, chunk_bytes: int = CHUNK_BYTES) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    def __init__(
+        self,
+        path: Path,
+        options: Options,
+        visit: Visit,
+        *,
+        chunk_bytes: int = CHUNK_BYTES,
+        can_restore_from: Callable[[Version], bool] = lambda version: True,
+    ) -> None:
+        """``can_restore_from`` tells whether it is known up to where changelogs were applied at that version."""
+        with explained(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
+        self._is_corrupt = False
+        self._can_restore_from = can_restore_from
         self._base, self._target = visit.base, visit.target
         self._chunk_bytes = chunk_bytes
         self._overlay: SortedMap[bytes, Any] = SortedMap()
@@ -121,7 +148,7 @@ class VisitedDatabase(Database):
         """For a stale one: the committed version that it is at; None where it is empty."""
         self._attach(_open(path, options))
         try:
-            if not self._go_back():
+            if not self._is_of_use():
                 self._wipe(path, options)
         except BaseException:
             self.close()
@@ -141,7 +168,10 @@ class VisitedDatabase(Database):
     def _get(self, key: bytes) -> bytes | None:
         value = self._entries.get(key)
         if value is None:
-            return None if self._deleted and self._is_deleted(key) else self._read(key)
+            try:
+                return None if self._deleted and self._is_deleted(key) else self._read(key)
+            except Exception as error:
+                raise self._failed(error) from error
         return None if value is _GONE else value
 
     def put(self, key: bytes, value: bytes | None) -> None:
@@ -170,8 +200,9 @@ class VisitedDatabase(Database):
     ) -> Generator[tuple[bytes, bytes], None, None]:
         """The entries with ``start <= key < end``, in order of their keys, as they are now."""
         written = self._written(start, end, reverse)
-        beneath = super().scan(start, end, reverse=reverse)
+        beneath = self._explained(super().scan(start, end, reverse=reverse))
         if not written and not self._deleted:
+            self._scans.add(beneath)
             return beneath
         scan = _merged(iter(written), self._without_deleted(beneath), reverse)
         self._scans.add(scan)
@@ -203,6 +234,11 @@ class VisitedDatabase(Database):
             self.close_scans()
             self._family.close()
             self._rdict.close()
+            if self._is_corrupt:
+                shutil.rmtree(self._path, ignore_errors=True)
+            else:
+                with suppress(OSError):  # without one there is only less to check at the next time
+                    seal_manifest(self._path)
 
     # What the task does
 
@@ -219,6 +255,17 @@ class VisitedDatabase(Database):
 
     # Opening
 
+    def _is_of_use(self) -> bool:
+        try:
+            return self._go_back()
+        except msgspec.MsgspecError as error:
+            log.warning("removing the database %s: it was written by another Headrace (%s)", self._path, error)
+        except Exception as error:
+            if not is_corruption(error):
+                raise explanation(error, self._path) from error
+            log.warning("removing the database %s: %s", self._path, error)
+        return False
+
     def _go_back(self) -> bool:
         """Undo what does not count; False where that leads nowhere, and the database is of no use."""
         version, chunks = self._version(), self._chunks()
@@ -231,6 +278,15 @@ class VisitedDatabase(Database):
         # The version before the oldest undo record was the committed one when that visit began.
         found = chunks[0].base if chunks else version
         if self._base is None or (found is not None and found >= self._base):
+            log.warning(
+                "removing the database %s: it is at %s, which was never committed; committed is %s",
+                self._path,
+                found,
+                self._base,
+            )
+            return False
+        if found is not None and not self._can_restore_from(found):
+            log.warning("removing the database %s: its changelog position at %s is not known", self._path, found)
             return False
         self._undo(chunks)
         self.is_stale, self.found = True, found
@@ -239,7 +295,8 @@ class VisitedDatabase(Database):
 
     def _wipe(self, path: Path, options: Options) -> None:
         self.close()
-        shutil.rmtree(path)
+        with explained(path):
+            shutil.rmtree(path)
         self._attach(_open(path, options))
         self.is_stale, self.found = self._base is not None, None
 
@@ -272,9 +329,7 @@ class VisitedDatabase(Database):
 
     def _chunks(self) -> list[_Chunk]:
         chunks = []
-        for key, data in self._family.items(from_key=_HEADER):
-            if not key.startswith(_HEADER):
-                break
+        for key, data in forward(self._family, _HEADER, next_prefix(_HEADER)):
             header = _read_header(data)
             base = None if header.base is None else Version(*header.base)
             number = _NUMBER.unpack_from(key, 1)[0]
@@ -307,16 +362,33 @@ class VisitedDatabase(Database):
             batch.set(key, None if value is _GONE else value)
         if version is not None:
             batch.set_version(version)
-        batch.write()
+        with explained(self._path, batch.size):
+            batch.write()
         self._overlay.clear()
         self._size = 0
         self._to_delete = []
 
     def _multi_get(self, keys: list[bytes]) -> list[bytes | None]:
         read: Any = self._rdict.get
-        return read(keys)  # type: ignore[no-any-return]
+        try:
+            return read(keys)  # type: ignore[no-any-return]
+        except Exception as error:
+            raise self._failed(error) from error
 
     # Reading
+
+    def _failed(self, error: Exception) -> Exception:
+        """What to raise; a corrupt database goes when it is closed, so that the next visit restores it."""
+        self._is_corrupt = self._is_corrupt or is_corruption(error)
+        return explanation(error, self._path)
+
+    def _explained(
+        self, scan: Generator[tuple[bytes, bytes], None, None]
+    ) -> Generator[tuple[bytes, bytes], None, None]:
+        try:
+            yield from scan
+        except Exception as error:
+            raise self._failed(error) from error
 
     def _written(self, start: bytes, end: bytes | None, reverse: bool) -> list[tuple[bytes, Any]]:
         if not self._entries:
@@ -337,14 +409,21 @@ class VisitedDatabase(Database):
 def _open(path: Path, options: Options) -> Rdict:
     options.create_missing_column_families(True)
     try:
+        if is_manifest_damaged(path):
+            raise RuntimeError("Corruption: the list of files is not the one that was written")
         return Rdict(str(path), options, column_families={_FAMILY: raw_options()})
     except Exception as error:
-        if "Corruption" not in str(error):
-            message = f"could not open the database {path}"
-            raise StoreError(message, detail=str(error)) from error
-    # Its content comes back from the changelog.
-    shutil.rmtree(path)
-    return Rdict(str(path), options, column_families={_FAMILY: raw_options()})
+        if not any(sign in str(error) for sign in _UNREADABLE):
+            raise explanation(error, path) from error
+        # Its content comes back from the changelog.
+        log.warning("removing the database %s: %s", path, error)
+    with explained(path):
+        shutil.rmtree(path)
+        return Rdict(str(path), options, column_families={_FAMILY: raw_options()})
+
+
+_UNREADABLE = ("Corruption", "No such file", "Invalid argument", "Not implemented")
+"""What RocksDB says of files that are damaged, missing, or of a format that it does not know."""
 
 
 class _Batch:
@@ -381,6 +460,10 @@ class _Batch:
         place = _NUMBER.pack(chunk.number)
         self._batch.delete(_HEADER + place, self._family)
         self._batch.delete(_OLD_VALUES + place, self._family)
+
+    @property
+    def size(self) -> int:
+        return self._batch.size_in_bytes()
 
     def write(self) -> None:
         if not self._batch.is_empty():

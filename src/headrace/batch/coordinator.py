@@ -1,0 +1,203 @@
+"""The driver's part of a batch, wherever its tasks run: what the tasks have to know, and the one commit at the end."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from headrace.batch.application import Application, lay_out
+from headrace.batch.compatibility import compare
+from headrace.batch.failures import unpack_failure
+from headrace.batch.fingerprint import Fingerprint, fingerprint
+from headrace.batch.level import read_result
+from headrace.batch.order import BatchOrder, TaskOrder
+from headrace.batch.parcels import Kind, Parcel
+from headrace.batch.progress import Progress
+from headrace.batch.reports import BatchReport
+from headrace.batch.visit_contract import VisitResult
+from headrace.broker.port import Commit, OffsetAndMetadata, TopicPartition
+from headrace.errors import TaskCorruptedError, TaskMigratedError
+
+if TYPE_CHECKING:
+    from headrace.batch.task_id import TaskId
+    from headrace.broker.port import Broker
+    from headrace.topology import Topology
+
+log = logging.getLogger(__name__)
+
+_TRIES = 3
+
+
+class Coordinator:
+    """Holds the lease of an application and commits its batches.
+
+    Only one process runs an application at a time: a second one is refused (LeaseHeldError).
+    """
+
+    def __init__(
+        self, topology: Topology, settings: Mapping[str, Any], broker: Broker, clock: Callable[[], int]
+    ) -> None:
+        self.application: Application = lay_out(topology, settings, broker)
+        self._broker = broker
+        self._clock = clock
+        with ExitStack() as undoing:
+            self.lease = undoing.enter_context(broker.acquire_lease(self.application.id))
+            self.progress = Progress(broker.last_committed(self.application.id))
+            self._check_upgrade()
+            undoing.pop_all()
+        self._changelogs = {
+            number: [(topic, task.partition) for topic in _changelogs(self.application, task)]
+            for number, task in enumerate(self.application.topics.task_ids())
+        }
+
+    def run(self, job: Callable[[BatchOrder], Iterable[Parcel]]) -> BatchReport:
+        """Run the next batch by ``job`` and commit it.
+
+        Again, where a worker was lost in the middle of it, or where a task found its local state corrupt: that has been
+        removed then, and comes back from the changelog.
+        """
+        for left in reversed(range(_TRIES)):
+            batch = self.order()
+            try:
+                return self.commit(batch, job(batch))
+            except (TaskMigratedError, TaskCorruptedError) as error:
+                if not left:
+                    raise
+                log.warning("running batch %d again: %s", batch.batch_id, error)
+        raise AssertionError("not reached: the last try returns or raises")
+
+    def order(self) -> BatchOrder:
+        """What the tasks of the next batch have to know; FencedError where another process has taken over."""
+        application, broker = self.application, self._broker
+        committed = broker.committed(application.id)
+        ends = broker.end_offsets(partition for found in self._changelogs.values() for partition in found)
+        # Only a process that was not replaced meanwhile knows that these are the ends of its own commits.
+        self.lease.renew()
+        orders = [
+            TaskOrder(
+                self.progress.tasks.get(task),
+                [
+                    (*partition, *committed[partition])
+                    for partition in application.topics.partitions_of(task)
+                    if partition in committed
+                ],
+                [(*partition, ends[partition]) for partition in self._changelogs[number]],
+            )
+            for number, task in enumerate(application.topics.task_ids())
+        ]
+        return BatchOrder(self.progress.batch_id + 1, self.lease.epoch, self._clock(), orders, self._global_ends())
+
+    def commit(self, batch: BatchOrder, parcels: Iterable[Parcel]) -> BatchReport:
+        """Make everything that the visits did visible at once, or raise what went wrong in one of them.
+
+        Nothing is committed where nobody was visited.
+        """
+        results = _results(parcels)
+        _check_attempts(results)
+        if results:
+            self._commit(batch, results)
+        return self._report(batch, results)
+
+    def close(self) -> None:
+        """Give the application back."""
+        self.lease.release()
+
+    def _commit(self, batch: BatchOrder, results: list[VisitResult]) -> None:
+        tasks = self.application.topics.task_ids()
+        visited = {tasks[result.task]: result.progress for result in results}
+        self._broker.commit(
+            Commit(
+                self.application.id,
+                batch.epoch,
+                batch.batch_id,
+                [segment for result in results for segment in result.segments],
+                _offsets(results),
+                self.progress.notes(visited),
+            )
+        )
+        self.progress.batch_id = batch.batch_id
+        self.progress.tasks.update(visited)
+
+    def _report(self, batch: BatchOrder, results: list[VisitResult]) -> BatchReport:
+        changelogs = {topic.name for topic in self.application.topics.internal}
+        dropped: Counter[str] = Counter()
+        restored: Counter[tuple[str, str, int]] = Counter()
+        for result in results:
+            dropped.update(result.dropped)
+            restored.update({(store, topic, number): count for store, topic, number, count in result.restored})
+            for lost in result.lost:
+                log.warning("%s", lost)
+        segments = [segment for result in results for segment in result.segments]
+        return BatchReport(
+            batch.batch_id,
+            sum(result.records for result in results),
+            sum(segment.records for segment in segments if segment.topic not in changelogs),
+            self._clock() - batch.now_ms,
+            len(results),
+            dropped,
+            restored,
+            tuple(lost for result in results for lost in result.lost),
+        )
+
+    def _global_ends(self) -> list[tuple[str, int, int]]:
+        topics = self.application.topics.global_topics
+        if not topics:
+            return []
+        counts = self._broker.topics()
+        partitions = [(topic, number) for topic in topics for number in range(counts[topic])]
+        return [(*partition, end) for partition, end in self._broker.end_offsets(partitions).items()]
+
+    def _check_upgrade(self) -> None:
+        """A topology that cannot go on with the state there is, is refused; stores that moved are rebuilt."""
+        now = fingerprint(self.application.topology, self.application.topics)
+        if self.progress.fingerprint is not None:
+            upgrade = compare(Fingerprint.from_json(self.progress.fingerprint), now)
+            upgrade.check(self.application.id)
+            if upgrade.moves or upgrade.rebuilt:
+                self._start_over_locally()
+        self.progress.fingerprint = now.to_json()
+
+    def _start_over_locally(self) -> None:
+        # The changelogs are the truth: local copies under other names are of no use.
+        for task in self.application.topics.task_ids():
+            shutil.rmtree(self.application.state_dir(task), ignore_errors=True)
+
+
+def _changelogs(application: Application, task: TaskId) -> list[str]:
+    plan = application.topology.task_plan(task.subtopology)
+    return sorted({topic for store, topic in plan.store_to_changelog.items() if store in plan.stores})
+
+
+def _results(parcels: Iterable[Parcel]) -> list[VisitResult]:
+    results = []
+    for parcel in parcels:
+        if parcel.kind == Kind.FAILURE:
+            raise unpack_failure(parcel.data)
+        if parcel.kind == Kind.RESULT:
+            results.append(read_result(parcel.data))
+    return sorted(results, key=lambda result: (result.level, result.task))
+
+
+def _check_attempts(results: list[VisitResult]) -> None:
+    """Each visit must have read what those visits sent whose results are to be committed.
+
+    A worker that is lost after some have read from it runs its visits again. What the others read then comes from
+    another attempt, which need not have sent the same.
+    """
+    sent = Counter(delivery for result in results for delivery in result.sent)
+    heard = Counter(delivery for result in results for delivery in result.heard)
+    if sent != heard:
+        message = "a task ran twice in this batch, and another one read what its first run had sent"
+        raise TaskMigratedError(message, hint="Nothing was committed: run the batch again.")
+
+
+def _offsets(results: list[VisitResult]) -> dict[TopicPartition, OffsetAndMetadata]:
+    return {
+        (topic, number): OffsetAndMetadata(offset, metadata)
+        for result in results
+        for topic, number, offset, metadata in result.offsets
+    }

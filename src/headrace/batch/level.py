@@ -1,0 +1,110 @@
+"""One level of a batch, for the tasks of one worker: opens the parcels, visits, and sends what comes of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from headrace.batch.order import BatchOrder
+from headrace.batch.parcels import Kind, Parcel
+from headrace.batch.reading_plan import Reading
+from headrace.batch.spool import Spool
+from headrace.batch.visit_contract import VisitRequest, VisitResult
+from headrace.batch.visiting import run_visit
+
+if TYPE_CHECKING:
+    from headrace.batch.application import Application
+    from headrace.broker.port import Broker
+
+read_result = msgspec.msgpack.Decoder(VisitResult).decode
+_read_reading = msgspec.msgpack.Decoder(Reading).decode
+
+
+class Level:
+    """One level of one batch. ``run`` may be called for any part of its tasks, anywhere, and again after a failure."""
+
+    def __init__(
+        self,
+        application: Application,
+        batch: BatchOrder,
+        number: int,
+        broker: Broker,
+        *,
+        clock: Callable[[], int],
+        global_stores: dict[str, Any],
+    ) -> None:
+        self._application = application
+        self._batch = batch
+        self._number = number
+        self._broker = broker
+        self._clock = clock
+        self._global_stores = global_stores
+
+    def run(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
+        """Visit the tasks that parcels came for; yields what goes to the next level.
+
+        What is not for this level is handed on at once, so that only what is needed here is held.
+        """
+        with ExitStack() as ending:
+            inbox = _Inbox(self._number, ending)
+            for parcel in parcels:
+                inbox.take(parcel)
+                if not parcel.is_opened_at(self._number):
+                    yield parcel
+            for number in sorted(inbox.numbers):
+                yield from self._visit(number, inbox)
+
+    def _visit(self, number: int, inbox: _Inbox) -> Iterator[Parcel]:
+        task = self._application.topics.task_ids()[number]
+        visit = next(each for each in self._application.levels.levels[self._number] if each.subtopology == task[0])
+        request = VisitRequest(
+            number=number,
+            task=task,
+            visit=visit,
+            batch=self._batch,
+            attempt=f"{task}-{self._number}-{uuid.uuid4().hex[:12]}",
+            reading=inbox.readings.get(number, Reading()),
+            records=inbox.records.get(number, {}),
+            earlier=inbox.earlier.get(number),
+        )
+        with Spool() as sent:
+            result = run_visit(
+                self._application, request, self._broker, sent, clock=self._clock, global_stores=self._global_stores
+            )
+            yield from sent
+        data = msgspec.msgpack.encode(result)
+        yield Parcel(number, Kind.RESULT, self._number, number, 0, "", request.attempt, data)
+
+
+class _Inbox:
+    """What came for the tasks of a level."""
+
+    def __init__(self, level: int, ending: ExitStack) -> None:
+        self._level = level
+        self._ending = ending
+        self.readings: dict[int, Reading] = {}
+        self.records: dict[int, dict[str, Spool]] = {}
+        self.earlier: dict[int, VisitResult] = {}
+        self.numbers: set[int] = set()
+
+    def take(self, parcel: Parcel) -> None:
+        """Put it where it belongs."""
+        number = parcel.target
+        if parcel.is_opened_at(self._level):
+            self.numbers.add(number)
+            if parcel.kind == Kind.READING:
+                self.readings[number] = _read_reading(parcel.data)
+            else:
+                self._spool(number, parcel.topic).add(parcel)
+        elif parcel.kind == Kind.RESULT and (number not in self.earlier or self.earlier[number].level < parcel.level):
+            self.earlier[number] = read_result(parcel.data)
+
+    def _spool(self, number: int, topic: str) -> Spool:
+        spools = self.records.setdefault(number, {})
+        if topic not in spools:
+            spools[topic] = self._ending.enter_context(Spool())
+        return spools[topic]

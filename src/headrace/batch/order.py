@@ -1,0 +1,44 @@
+"""What all visits of a batch have to know, as plain data: made by the driver, read wherever a task runs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from headrace.batch.progress import TaskProgress
+from headrace.broker.port import TopicPartition
+from headrace.task.stream_task import CommittedOffset
+
+
+class TaskOrder(msgspec.Struct, frozen=True):
+    """What one task starts from."""
+
+    before: TaskProgress | None
+    """None before its first visit ever."""
+    committed: list[tuple[str, int, int, str]]
+    """What is committed of its partitions: topic, partition, offset, metadata."""
+    changelog_ends: list[tuple[str, int, int]]
+    """The ends of its changelogs; what it starts from reflects all that is before them."""
+
+    @property
+    def committed_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+        """What is committed, by partition."""
+        return {
+            (topic, number): CommittedOffset(offset, metadata) for topic, number, offset, metadata in self.committed
+        }
+
+    @property
+    def positions(self) -> dict[TopicPartition, int]:
+        """The ends of the changelogs, by partition."""
+        return {(topic, number): end for topic, number, end in self.changelog_ends}
+
+
+class BatchOrder(msgspec.Struct, frozen=True):
+    """One batch to run."""
+
+    batch_id: int
+    epoch: int
+    now_ms: int
+    tasks: list[TaskOrder]
+    """By the number of the task."""
+    global_ends: list[tuple[str, int, int]]
+    """How far global stores are to be filled, the same for all tasks: topic, partition, end."""

@@ -1,0 +1,40 @@
+"""What travels between the tasks of a batch: what to read, records for another sub-topology, and results."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+
+class Kind(IntEnum):
+    """What a parcel holds."""
+
+    READING = 0
+    """What the task is to read from topics (``reading_plan.Reading``)."""
+    RECORDS = 1
+    """Records that another task sent (``payloads``)."""
+    RESULT = 2
+    """What a visit hands to the driver (``visiting.VisitResult``); it passes every later level on its way."""
+    FAILURE = 3
+    """Why a visit failed (``failures``)."""
+
+
+class Parcel(NamedTuple):
+    """One row of a shuffle. Few and large: records travel in chunks."""
+
+    target: int
+    """The number of the task that it is for."""
+    kind: int
+    level: int
+    """The level at which it is opened; for results the one they come from."""
+    sender: int
+    """The number of the task that sent it; with ``sequence`` this makes the order the same in every run."""
+    sequence: int
+    topic: str
+    attempt: str
+    """Which try of the sender's visit this comes from."""
+    data: bytes
+
+    def is_opened_at(self, level: int) -> bool:
+        """Whether the visit of this level wants it; everything else goes on to the next level."""
+        return self.kind <= Kind.RECORDS and self.level == level

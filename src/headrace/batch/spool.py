@@ -1,0 +1,49 @@
+"""Parcels that wait: in memory while they are small, then in a temporary file. A batch may be larger than memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+
+from headrace.batch.parcels import Parcel
+
+MEMORY_BYTES = 32 << 20
+
+
+class Spool:
+    """Takes parcels in any order and gives them back by sender and sequence. A context manager."""
+
+    def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=memory_bytes)  # noqa: SIM115
+        self._held: list[tuple[Parcel, int, int]] = []
+        self._end = 0
+
+    def add(self, parcel: Parcel) -> None:
+        """Put a parcel by."""
+        self._file.seek(self._end)
+        self._file.write(parcel.data)
+        self._held.append((parcel._replace(data=b""), self._end, len(parcel.data)))
+        self._end += len(parcel.data)
+
+    def __iter__(self) -> Iterator[Parcel]:
+        for parcel, start, size in sorted(self._held, key=lambda held: (held[0].sender, held[0].sequence)):
+            self._file.seek(start)
+            yield parcel._replace(data=self._file.read(size))
+
+    @property
+    def index(self) -> Iterator[Parcel]:
+        """The parcels without what is in them."""
+        return (parcel for parcel, _, _ in self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._file.close()
+
+    def __enter__(self) -> Spool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,102 @@
+"""What a visit is given and what it hands back; both travel between processes as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from headrace.batch.levels import Visit
+from headrace.batch.offsets import LostRecords
+from headrace.batch.order import BatchOrder, TaskOrder
+from headrace.batch.progress import TaskProgress
+from headrace.batch.reading_plan import Reading
+from headrace.batch.spool import Spool
+from headrace.broker.port import StagedSegment, TopicPartition
+from headrace.state.rocksdb.visits import Version
+from headrace.state.rocksdb.visits import Visit as StoreVisit
+from headrace.task.stream_task import CommittedOffset
+
+if TYPE_CHECKING:
+    from headrace.batch.task_id import TaskId
+
+Delivery: TypeAlias = tuple[str, int, int, int]
+"""Parcels from one visit to another: the attempt that sent them, the task and level they are for, and how many."""
+
+
+class VisitResult(msgspec.Struct, frozen=True):
+    """What a task hands back."""
+
+    task: int
+    level: int
+    attempt: str
+    segments: list[StagedSegment]
+    offsets: list[tuple[str, int, int, str]]
+    """What to commit: topic, partition, offset, metadata."""
+    progress: TaskProgress
+    records: int
+    """How many records of topics were read."""
+    dropped: dict[str, int]
+    lost: tuple[LostRecords, ...]
+    """Records that were deleted before they were read."""
+    restored: list[tuple[str, str, int, int]]
+    """Changelog records replayed: store, topic, partition, count."""
+    sent: list[Delivery]
+    heard: list[Delivery]
+    """What it sent to others and what it got from them: both sides of each delivery must agree."""
+
+
+@dataclass(frozen=True)
+class VisitRequest:
+    """What a task is asked to do."""
+
+    number: int
+    task: TaskId
+    visit: Visit
+    batch: BatchOrder
+    attempt: str
+    reading: Reading = field(default_factory=Reading)
+    """What to read from topics."""
+    records: Mapping[str, Spool] = field(default_factory=dict)
+    """What other tasks sent in this batch, by repartition topic."""
+    earlier: VisitResult | None = None
+    """The task's visit at an earlier level of this batch."""
+
+    @property
+    def order(self) -> TaskOrder:
+        """What the batch says of this task."""
+        return self.batch.tasks[self.number]
+
+    @property
+    def before(self) -> TaskProgress | None:
+        """What this visit goes on from."""
+        return self.order.before if self.earlier is None else self.earlier.progress
+
+    @property
+    def stores(self) -> StoreVisit:
+        """The versions of the stores at the start and at the end."""
+        target = Version(self.batch.batch_id, self.visit.level, self.batch.epoch)
+        return StoreVisit(None if self.before is None else self.before.version, target)
+
+    @property
+    def committed(self) -> dict[TopicPartition, CommittedOffset]:
+        """How far its partitions were read when it starts."""
+        offsets = self.order.committed_offsets
+        if self.earlier is not None:
+            for topic, number, offset, metadata in self.earlier.offsets:
+                offsets[topic, number] = CommittedOffset(offset, metadata)
+        return offsets
+
+    @property
+    def heard(self) -> list[Delivery]:
+        """Whose records it reads."""
+        return deliveries(*self.records.values())
+
+
+def deliveries(*spools: Spool) -> list[Delivery]:
+    """Whose parcels are in the spools."""
+    counts = Counter((parcel.attempt, parcel.target, parcel.level) for spool in spools for parcel in spool.index)
+    return [(*delivery, count) for delivery, count in counts.items()]

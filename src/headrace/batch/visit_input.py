@@ -1,0 +1,93 @@
+"""What a task reads in a visit: ranges of topics and what other tasks sent, in chunks, in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeAlias
+
+from headrace.batch import payloads
+from headrace.batch.spool import Spool
+from headrace.broker.port import LogRecord, TopicPartition
+from headrace.processors.columns import RecordColumns
+
+if TYPE_CHECKING:
+    from headrace.batch.visit_contract import VisitRequest
+    from headrace.broker.port import Broker
+    from headrace.task.stream_task import StreamTask
+
+_JOINED_LISTS = 8
+"""How many lists as they are read make one batch of columns: the more records, the more of them share a key."""
+
+Chunk: TypeAlias = "list[LogRecord] | RecordColumns"
+
+
+class VisitInput:
+    """Feeds a task in chunks: a partition of which there is more to read is waited for, as one that lags."""
+
+    def __init__(self, request: VisitRequest, broker: Broker) -> None:
+        self.count = 0
+        before = request.before
+        self.repartition_ends = {} if before is None else dict(before.repartition_ends)
+        self._chunks: dict[TopicPartition, Iterator[Chunk]] = {
+            (each.topic, each.partition): self._counted(broker.read(each.topic, each.partition, each.start, each.end))
+            for each in request.reading.ranges
+            if each.size
+        }
+        self._chunks.update(
+            ((topic, request.task.partition), self._sent_records(topic, request.task.partition, spool))
+            for topic, spool in request.records.items()
+        )
+        self._sent = [(topic, request.task.partition) for topic in request.records]
+        self._lags = {(each.topic, each.partition): each.lag for each in request.reading.ranges}
+
+    def lag_of(self, partition: TopicPartition) -> int:
+        """How much may still come."""
+        return 1 if partition in self._chunks else self._lags.get(partition, 0)
+
+    def feed(self, task: StreamTask, now_ms: int) -> None:
+        """Everything, in the order of time, until a partition runs dry of which there is more than this batch has."""
+        while self._refill(task) or (task.has_records and task.is_processable(now_ms)):
+            # A task with one partition has nothing else to wait for.
+            if task.has_one_partition or (not self._chunks and not any(self._lags.values())):
+                task.process_all(now_ms)
+            elif task.has_records and task.is_processable(now_ms):
+                task.process(now_ms)
+                task.punctuate_stream_time()
+        # What other tasks sent is nowhere else: it cannot wait for a partition that has more to read.
+        while any(task.buffered_of(partition) or partition in self._chunks for partition in self._sent):
+            task.process_all(now_ms)
+            self._refill(task)
+
+    def _refill(self, task: StreamTask) -> bool:
+        """Read on where the task has nothing left; whether anything was read."""
+        found = False
+        for partition in [each for each in self._chunks if not task.buffered_of(each)]:
+            if not _feed_next(task, partition, self._chunks[partition]):
+                del self._chunks[partition]
+            found = True
+        return found
+
+    def _counted(self, chunks: Iterator[list[LogRecord]]) -> Iterator[Chunk]:
+        for records in chunks:
+            self.count += len(records)
+            yield records
+
+    def _sent_records(self, topic: str, partition: int, spool: Spool) -> Iterator[Chunk]:
+        """What was sent to a repartition topic. It gets its offsets here, from those who read it."""
+        for parcel in spool:
+            columns = payloads.columns_in(parcel.data, topic, partition, self.repartition_ends.get(topic, 0))
+            self.repartition_ends[topic] = columns.offsets[-1] + 1
+            yield columns
+
+
+def _feed_next(task: StreamTask, partition: TopicPartition, chunks: Iterator[Chunk]) -> bool:
+    """Feed what comes next, in the form in which the task is fastest with it; False where nothing does."""
+    records: Chunk | None = next(chunks, None)
+    if isinstance(records, list) and task.takes_columns(partition):
+        records = RecordColumns.of(chain(records, *islice(chunks, _JOINED_LISTS - 1)))  # type: ignore[arg-type]
+    if isinstance(records, list):
+        task.add_records(partition, records)
+    elif records is not None:
+        task.add_columns(partition, records)
+    return records is not None

@@ -1,0 +1,105 @@
+"""Where a task writes in a visit: records for other tasks are parcelled up, the rest is staged with the broker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headrace.batch.parcels import Kind, Parcel
+from headrace.batch.payloads import Payload
+from headrace.batch.spool import Spool
+from headrace.broker.port import TopicPartition
+from headrace.partitioning import default_partition
+from headrace.records import Headers
+
+if TYPE_CHECKING:
+    from headrace.batch.application import Application
+    from headrace.batch.visit_contract import VisitRequest
+    from headrace.broker.port import Broker, Stage
+
+
+class VisitOutput:
+    """The producer of a task, for one visit."""
+
+    def __init__(
+        self, application: Application, request: VisitRequest, stage: Stage, broker: Broker, sent: Spool
+    ) -> None:
+        self._stage = stage
+        self._broker = broker
+        self._request = request
+        self._spool = sent
+        self._addresses = application.addresses
+        self._partitions = dict(application.topics.partitions)
+        self._payloads: dict[TopicPartition, Payload] = {}
+        self._turn = 0
+
+    def send(
+        self,
+        topic: str,
+        partition: int | None,
+        timestamp: int | None,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+    ) -> None:
+        """Take a record from the task."""
+        if partition is None:
+            partition = self._partition(topic, key)
+        if timestamp is None:
+            timestamp = self._request.batch.now_ms
+        if topic in self._addresses:
+            self._payload(topic, partition).add(timestamp, key, value, headers)
+        else:
+            self._stage.append(topic, partition, timestamp, key, value, headers)
+
+    def columns_for(self, topic: str) -> Callable[[bytes], Payload] | None:
+        """For a repartition topic: the records of the partition that a key belongs to, as columns to append to."""
+        if topic not in self._addresses:
+            return None
+        count = self.partitions_for(topic)
+        return lambda key: self._payload(topic, default_partition(key, count))
+
+    def finish(self) -> None:
+        """Parcel up what is left."""
+        for payload in self._payloads.values():
+            payload.seal()
+
+    def partitions_for(self, topic: str) -> int:
+        """How many partitions a topic has; one that does not exist yet is made."""
+        count = self._partitions.get(topic)
+        if count is None:
+            known = self._broker.topics()
+            if topic not in known:
+                self._broker.create_topic(topic)
+                known = self._broker.topics()
+            count = self._partitions[topic] = known[topic]
+        return count
+
+    def flush(self) -> None:
+        """What is staged is made durable when the visit ends."""
+
+    def _payload(self, topic: str, partition: int) -> Payload:
+        payload = self._payloads.get((topic, partition))
+        if payload is None:
+            payload = self._payloads[topic, partition] = Payload(self._parcels(topic, partition))
+        return payload
+
+    def _parcels(self, topic: str, partition: int) -> Callable[[bytes], None]:
+        """What takes the chunks of a partition and parcels them up."""
+        first_task, level = self._addresses[topic]
+        sender, attempt, spool = self._request.number, self._request.attempt, self._spool
+
+        def emit(chunk: bytes) -> None:
+            spool.add(Parcel(first_task + partition, Kind.RECORDS, level, sender, len(spool), topic, attempt, chunk))
+
+        return emit
+
+    def _partition(self, topic: str, key: bytes | None) -> int:
+        count = self.partitions_for(topic)
+        if count == 1:
+            return 0
+        if key is not None:
+            return default_partition(key, count)
+        # Records without a key go round, as a producer spreads them.
+        self._turn += 1
+        return self._turn % count

@@ -1,0 +1,159 @@
+"""``headrace run``: a program on Spark, until it is told to stop."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from headrace.cli import exits
+from headrace.cli.assignments import settings_of
+from headrace.cli.session import Session, command
+
+group = typer.Typer()
+
+_FRAMES_PER_SECOND = 4
+
+Program = Annotated[str, typer.Argument(metavar="FILE.py", help="The program; FILE.py:NAME where it has several.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting, before the program's own.")
+]
+Threads = Annotated[
+    int | None, typer.Option("--threads", "-t", metavar="N", min=1, help="How many tasks run at the same time.")
+]
+UntilIdle = Annotated[bool, typer.Option("--until-idle", help="End when everything there is has been processed.")]
+
+
+@command(
+    group,
+    "run",
+    "headrace run app.py",
+    "headrace run app.py:orders --threads 4",
+    "headrace run app.py --set processing.guarantee=exactly_once_v2 --set state.dir=/var/lib/app",
+    "headrace run app.py --until-idle --json",
+    json_help="An object per line for each batch, each change of the state and each restore.",
+)
+def run(
+    session: Session,
+    program: Program,
+    settings: Set = None,
+    threads: Threads = None,
+    until_idle: UntilIdle = False,
+) -> None:
+    """Run a program on Spark until Ctrl-C or SIGTERM, which end it after the batch at hand; a second Ctrl-C at once.
+
+    The topology is the variable topology or builder of the file, or what its function build() returns; the settings are
+    its variable config, a dict. Without an application.id there the name of the file is taken.
+    """
+    given = {**settings_of(settings or ()), **({} if threads is None else {"num.stream.threads": threads})}
+    program_config = importlib.import_module("headrace.cli.program_config")
+    application = program_config.load_application(session, program)
+    with application.broker() as broker:
+        config = application.config.with_settings({"bootstrap.servers": broker.address, **given})
+    _ship()
+    app = importlib.import_module("headrace.streams").Streams(application.topology, config)
+    try:
+        with _logging(session), _shown(app, session):
+            _run(app, until_idle=until_idle)
+    except KeyboardInterrupt:
+        _end_at_once()
+
+
+def _run(app: Any, *, until_idle: bool) -> None:
+    """Start it and wait for its end; signals that come while it starts count too."""
+    with importlib.import_module("headrace.lifecycle.signals").stop_signals() as wish:
+        app.start()
+    if wish.is_there:
+        app.close()
+    elif until_idle:
+        threading.Thread(target=_finish, args=(app,), daemon=True).start()
+    app.wait()
+
+
+def _finish(app: Any) -> None:
+    try:
+        app.run_until_idle()
+    except Exception as error:
+        # What failed the application hears from the engine; whoever waits for it gets that.
+        logging.getLogger(__name__).debug("not idle: %s", error)
+    else:
+        app.close()
+
+
+def _ship() -> None:
+    """Workers cannot import the program: it is loaded under a name of ours."""
+    module = importlib.import_module("headrace.cli.program").MODULE
+    try:
+        shipping = importlib.import_module("headrace.spark.shipping")
+    except ModuleNotFoundError:
+        return  # Spark is missing, which the start says better.
+    shipping.ship_by_value(sys.modules[module])
+
+
+@contextmanager
+def _shown(app: Any, session: Session) -> Iterator[None]:
+    screens = importlib.import_module("headrace.cli.run_screen")
+    console = Console(highlight=False, markup=False, emoji=False)
+    if session.out.json:
+        screen = screens.JsonLines(session.out)
+    elif session.out.quiet:
+        screen = screens.Silence()
+    elif not console.is_terminal:
+        screen = screens.Lines(session.out)
+    else:
+        screen = screens.Panel(f"{app.application_id}: Ctrl-C ends it", _lag_of(app))
+    app.on_state_change(screen.state)
+    app.on_batch(screen.batch)
+    app.on_restore(screen.restore)
+    if not isinstance(screen, screens.Panel):
+        yield
+        return
+    with Live(get_renderable=screen.render, console=console, refresh_per_second=_FRAMES_PER_SECOND):
+        yield
+
+
+def _lag_of(app: Any) -> Callable[[], int]:
+    last = 0
+
+    def lag() -> int:
+        nonlocal last
+        # The picture is drawn in a thread of its own, also while the application is being closed.
+        with suppress(Exception):
+            last = int(sum(value for name, value in app.metrics().items() if name.name == "records-lag"))
+        return last
+
+    return lag
+
+
+@contextmanager
+def _logging(session: Session) -> Iterator[None]:
+    """Warnings of ours as notes. Why the application ended is no note: the command ends with that error."""
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            session.out.note(f"{record.levelname.lower()}: {record.getMessage()}")
+
+    notes = Notes(logging.WARNING)
+    notes.addFilter(lambda record: record.name != "headrace.lifecycle.supervisor")
+    logger = logging.getLogger("headrace")
+    logger.addHandler(notes)
+    try:
+        yield
+    finally:
+        logger.removeHandler(notes)
+
+
+def _end_at_once() -> None:
+    """Without waiting for anything: what was not committed runs again at the next start."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(exits.INTERRUPTED)

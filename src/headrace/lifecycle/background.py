@@ -1,0 +1,83 @@
+"""What goes on beside the batches of an application: a heartbeat, and upkeep of the broker and of local state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from headrace.batch.restore_notes import clear_notes, read_notes
+from headrace.errors import FencedError
+from headrace.lifecycle import state_directory
+from headrace.lifecycle.chores import Chore, Chores
+
+if TYPE_CHECKING:
+    from headrace.batch.application import Application
+    from headrace.broker.port import Broker
+    from headrace.lifecycle.restores import RestoreWatch
+
+RENEWAL_SECONDS = 8.0
+"""A lease lasts 30 s: two renewals may fail before another process can take over."""
+_LOOK_SECONDS = 0.3
+_UPKEEP_SECONDS = 30.0
+
+
+class Renewable(Protocol):
+    """Holds a lease."""
+
+    def renew_lease(self) -> None:
+        """Hold it for another while; FencedError where somebody took it over."""
+
+
+class Background:
+    """Two threads: what is quick and must not be late, and what may take its time."""
+
+    def __init__(
+        self,
+        application: Application,
+        broker: Broker,
+        engine: Renewable,
+        restores: RestoreWatch,
+        on_fenced: Callable[[BaseException], None],
+    ) -> None:
+        self._engine = engine
+        self._on_fenced = on_fenced
+        self._is_fenced = False
+        home, config = application.config.application_dir, application.config
+        own = {str(task) for task in application.topics.task_ids()}
+        delay_ms = config["state.cleanup.delay.ms"]
+        clear_notes(home)
+        self._heartbeat = Chores(
+            "headrace-heartbeat",
+            Chore("renewing the lease", self._renew, RENEWAL_SECONDS, delay=RENEWAL_SECONDS),
+            Chore("looking for restores", lambda: restores.see(read_notes(home)), _LOOK_SECONDS),
+        )
+        self._upkeep = Chores(
+            "headrace-upkeep",
+            Chore("the broker's upkeep", broker.maintain, _UPKEEP_SECONDS),
+            Chore(
+                "cleaning the state directory",
+                partial(state_directory.clean_removed_tasks, home, own, delay_ms),
+                max(delay_ms / 1000, 1.0),
+                delay=delay_ms / 1000,
+            ),
+        )
+
+    def start(self) -> None:
+        """Begin."""
+        self._heartbeat.start()
+        self._upkeep.start()
+
+    def stop(self) -> None:
+        """End; nothing here touches the broker afterwards."""
+        self._upkeep.stop()
+        self._heartbeat.stop()
+
+    def _renew(self) -> None:
+        if self._is_fenced:
+            return
+        try:
+            self._engine.renew_lease()
+        except FencedError as error:
+            self._is_fenced = True
+            self._on_fenced(error)

@@ -1,0 +1,62 @@
+"""Work that is done again and again beside the batches, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Chore:
+    """One thing to do every so many seconds; the first time after ``delay``."""
+
+    name: str
+    work: Callable[[], object]
+    seconds: float
+    delay: float = 0.0
+    due: float = field(default=0.0, init=False)
+
+
+class Chores:
+    """A thread that does its chores when they are due. What one of them raises is logged; the others go on.
+
+    ``stop`` waits for the chore at hand, unless it is that chore who calls it.
+    """
+
+    def __init__(self, name: str, *chores: Chore) -> None:
+        self._chores = chores
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        now = time.monotonic()
+        for chore in self._chores:
+            chore.due = now + chore.delay
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, after the chore at hand."""
+        self._stopping.set()
+        if self._thread.is_alive() and threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            for chore in self._chores:
+                if chore.due <= time.monotonic() and not self._stopping.is_set():
+                    self._do(chore)
+            rest = min(chore.due for chore in self._chores) - time.monotonic()
+            self._stopping.wait(max(0.0, rest))
+
+    def _do(self, chore: Chore) -> None:
+        try:
+            chore.work()
+        except Exception as error:
+            log.warning("%s failed and is tried again in %g s: %s", chore.name, chore.seconds, error)
+        chore.due = time.monotonic() + chore.seconds

@@ -1,0 +1,93 @@
+"""The metrics of an application as a whole, from the reports of its batches; with Kafka's names where there are any."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from headrace.metrics import MetricName, StreamsMetrics
+from headrace.metrics.stats import Samples
+from headrace.task.clock import system_clock
+
+if TYPE_CHECKING:
+    from headrace.batch.reports import BatchReport
+    from headrace.config import StreamsConfig
+
+_CLIENT, _THREAD, _TASK = "stream-metrics", "stream-thread-metrics", "stream-task-metrics"
+_CONSUMER, _PRODUCER = "consumer-fetch-manager-metrics", "producer-metrics"
+
+
+class ClientMetrics:
+    """Counts what batches report. Several threads may ask."""
+
+    def __init__(self, config: StreamsConfig, client_id: str, clock: Callable[[], int] | None = None) -> None:
+        self._metrics = StreamsMetrics.of(config, client_id, clock)
+        self._commits = self._metrics.thread_sensor("commit")
+        self._lock = threading.Lock()
+        self._totals: Counter[str] = Counter()
+        self._dropped: Counter[str] = Counter()
+        self._samples = {name: self._sampled(config) for name in ("read", "written", "dropped")}
+        self._last: BatchReport | None = None
+        self._clock = clock or system_clock
+
+    def take(self, report: BatchReport) -> None:
+        """Count one committed batch."""
+        values = {"read": report.records, "written": report.written, "dropped": sum(report.dropped.values())}
+        with self._lock:
+            self._commits.record(report.duration_ms * 1e6)
+            self._totals.update(values)
+            self._dropped.update(report.dropped)
+            self._last = report
+            for name, value in values.items():
+                self._samples[name].record(value, self._clock())
+
+    def failed(self) -> None:
+        """Count one failure."""
+        with self._lock:
+            self._totals["failed"] += 1
+
+    def values(self, *, threads: int, lags: Mapping[tuple[str, int], int]) -> Mapping[MetricName, float]:
+        """Every metric and its present value; the caller knows how many threads there are and what is still to read."""
+        with self._lock:
+            found = {
+                **self._metrics(),
+                **{self._name(name, group): value for (name, group), value in self._own(threads).items()},
+                **{self._name("dropped-records-total", _TASK, reason=reason): n for reason, n in self._dropped.items()},
+            }
+        for (topic, partition), lag in lags.items():
+            found[self._name("records-lag", _CONSUMER, topic=topic, partition=str(partition))] = lag
+        found[self._name("records-lag-max", _CONSUMER)] = max(lags.values(), default=0)
+        return MappingProxyType(found)
+
+    def _own(self, threads: int) -> dict[tuple[str, str], float]:
+        last, totals = self._last, self._totals
+        return {
+            ("alive-stream-threads", _CLIENT): threads,
+            ("failed-stream-threads", _CLIENT): totals["failed"],
+            ("last-batch-id", _CLIENT): -1 if last is None else last.batch_id,
+            ("last-batch-ms", _CLIENT): 0 if last is None else last.duration_ms,
+            ("process-total", _THREAD): totals["read"],
+            ("process-rate", _THREAD): self._rate("read"),
+            ("dropped-records-total", _TASK): totals["dropped"],
+            ("dropped-records-rate", _TASK): self._rate("dropped"),
+            ("records-consumed-total", _CONSUMER): totals["read"],
+            ("records-consumed-rate", _CONSUMER): self._rate("read"),
+            ("record-send-total", _PRODUCER): totals["written"],
+            ("record-send-rate", _PRODUCER): self._rate("written"),
+        }
+
+    def _rate(self, name: str) -> float:
+        """Records per second: those of a batch on average, times batches per second."""
+        now_ms, samples = self._clock(), self._samples[name]
+        batches = samples.rate(now_ms)
+        return samples.average(now_ms) * batches if batches else 0.0
+
+    def _name(self, name: str, group: str, **tags: str) -> MetricName:
+        return MetricName(name, group, (("client-id", self._metrics.client_id), *tags.items()))
+
+    @staticmethod
+    def _sampled(config: StreamsConfig) -> Samples:
+        return Samples(config["metrics.sample.window.ms"], config["metrics.num.samples"])

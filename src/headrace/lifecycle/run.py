@@ -1,0 +1,117 @@
+"""One run of an application: broker, engine, supervisor, replicas, and what goes on beside them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.broker import open_broker
+from headrace.errors import UnsupportedError
+from headrace.lifecycle import state_directory
+from headrace.lifecycle.background import Background
+from headrace.lifecycle.failures import UncaughtExceptionHandler
+from headrace.lifecycle.restores import RestoreWatch
+from headrace.lifecycle.signals import own_interrupts
+from headrace.lifecycle.states import StateMachine
+from headrace.lifecycle.supervisor import Supervisor
+from headrace.lifecycle.worker_path import shared_import_path
+from headrace.query.replicas import Replicas
+
+if TYPE_CHECKING:
+    from headrace.batch.reports import BatchReport
+    from headrace.broker.port import Broker
+    from headrace.config import StreamsConfig
+    from headrace.topology import Topology
+
+DEFAULT_BROKER = "embedded:headrace-data"
+"""Where the topics are unless ``bootstrap.servers`` says otherwise."""
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Who is told what."""
+
+    handler: UncaughtExceptionHandler
+    on_batch: Callable[[BatchReport], None]
+    give_up: Callable[[BaseException], None]
+    restores: RestoreWatch
+
+
+class Run:
+    """Made by ``start``; an error while it is made leaves nothing open."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        config: StreamsConfig,
+        states: StateMachine,
+        hooks: Hooks,
+        *,
+        session: Any,
+        threads: int,
+        is_paused: bool,
+    ) -> None:
+        self._hooks = hooks
+        engine = spark_engine()
+        with ExitStack() as undoing:
+            self.broker: Broker = open_broker(config.originals.get("bootstrap.servers", DEFAULT_BROKER))
+            undoing.callback(self.broker.close)
+            self.engine = engine(
+                topology,
+                config.originals,
+                self.broker,
+                session=session,
+                on_batch=self._on_batch,
+                on_failure=self._on_failure,
+            )
+            undoing.pop_all()
+        self.replicas = Replicas(self.engine.application, self.broker)
+        self.supervisor = Supervisor(
+            self.engine, states, hooks.handler, threads=threads, is_paused=is_paused, give_up=hooks.give_up
+        )
+        self._background = Background(
+            self.engine.application, self.broker, self.engine, hooks.restores, self._on_failure
+        )
+        _clean_outdated(config)
+
+    def start(self) -> None:
+        """Begin to run batches."""
+        self._background.start()
+        with own_interrupts(), shared_import_path():
+            self.supervisor.start()
+
+    def close(self) -> None:
+        """End all of it, the engine first: what is beside it keeps the lease while the last batch runs."""
+        with ExitStack() as ending:
+            ending.callback(self.broker.close)
+            ending.callback(self.replicas.close)
+            ending.callback(self._background.stop)
+            self.supervisor.close()
+
+    def _on_batch(self, report: BatchReport) -> None:
+        self.supervisor.batch_done()
+        self._hooks.on_batch(report)
+
+    def _on_failure(self, error: BaseException) -> None:
+        self.supervisor.failed(error)
+
+
+def spark_engine() -> Any:
+    """The class of the engine; an UnsupportedError where Spark is not installed."""
+    # Loaded when an application starts: a program can be built and described without Spark.
+    try:
+        return importlib.import_module("headrace.spark.engine").SparkEngine
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] not in {"pyspark", "pyarrow", "py4j"}:
+            raise
+        message = f"an application runs on Spark, and a package of it is not installed: {error.name}"
+        raise UnsupportedError(message, hint="Install it: pip install 'headrace[spark]'") from error
+
+
+def _clean_outdated(config: StreamsConfig) -> None:
+    max_age_ms = config["state.cleanup.dir.max.age.ms"]
+    if max_age_ms >= 0:
+        state_directory.clean_outdated_tasks(config.application_dir, max_age_ms)

@@ -1,0 +1,58 @@
+"""SIGTERM and Ctrl-C as a wish to end well, while somebody waits for an application.
+
+The first one is only noted; the second Ctrl-C is a KeyboardInterrupt at once. Handlers are in place inside the block
+only, and only in the main thread: elsewhere Python gives no signals.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_STOPPING = (signal.SIGINT, signal.SIGTERM)
+
+
+class StopWish:
+    """Whether somebody wants the application to end. No lock: a handler runs between any two statements."""
+
+    is_there = False
+
+
+@contextmanager
+def stop_signals() -> Iterator[StopWish]:
+    """Note SIGTERM and Ctrl-C until the block ends."""
+    wish = StopWish()
+    if threading.current_thread() is not threading.main_thread():
+        yield wish
+        return
+    interrupts = 0
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal interrupts
+        wish.is_there = True
+        interrupts += number == signal.SIGINT
+        if interrupts > 1:
+            raise KeyboardInterrupt
+
+    earlier = {number: signal.signal(number, note) for number in _STOPPING}
+    try:
+        yield wish
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def own_interrupts() -> Iterator[None]:
+    """Keep the handler of Ctrl-C. Spark sets one that cancels the jobs, which is no way to end between batches."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    earlier = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)

@@ -1,0 +1,153 @@
+"""Keeps an engine as it is wanted: running, paused, with so many threads, and running again after a failure.
+
+All that starts or stops the engine happens here, one thing at a time. Failures are dealt with in a thread of their own,
+because whoever reports one is part of what has to be stopped.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Protocol
+
+from headrace.lifecycle.failures import (
+    Backoff,
+    StreamThreadExceptionResponse,
+    UncaughtExceptionHandler,
+    response_to,
+)
+from headrace.lifecycle.states import StateMachine, StreamsState
+
+log = logging.getLogger(__name__)
+
+
+class Engine(Protocol):
+    """What a supervisor needs of an engine. ``start`` may follow ``stop``; after ``close`` it is over."""
+
+    def start(self) -> None:
+        """Begin to run batches; returns when they run."""
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """End between two batches."""
+
+    def set_threads(self, count: int) -> None:
+        """Run that many tasks at the same time."""
+
+    def run_until_idle(self) -> int:
+        """Wait until everything there is has been processed; how many batches that took."""
+
+    def close(self) -> None:
+        """Stop, and give the application back."""
+
+
+class Supervisor:
+    """One engine and what is wanted of it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        states: StateMachine,
+        handler: UncaughtExceptionHandler,
+        *,
+        threads: int,
+        is_paused: bool,
+        give_up: Callable[[BaseException], None],
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._engine = engine
+        self._states = states
+        self._handler = handler
+        self._threads = threads
+        self._is_paused = is_paused
+        self._give_up = give_up
+        self._backoff = backoff or Backoff()
+        self._operating = threading.RLock()
+        self._closing = threading.Event()
+        self._failures: SimpleQueue[BaseException | None] = SimpleQueue()
+        self._watching = threading.Thread(target=self._watch, name="headrace-supervisor", daemon=True)
+        self._is_on = False
+
+    def start(self) -> None:
+        """Let the engine run, unless it is paused or has no threads."""
+        self._watching.start()
+        with self._operating:
+            self._apply()
+
+    def pause(self) -> None:
+        """Stop between two batches."""
+        with self._operating:
+            self._is_paused = True
+            self._apply()
+
+    def resume(self) -> None:
+        """Go on."""
+        with self._operating:
+            self._is_paused = False
+            self._apply()
+
+    def set_threads(self, count: int) -> None:
+        """Go on with another number of threads; none at all is like a pause."""
+        with self._operating:
+            self._threads = count
+            if count and not self._closing.is_set():
+                self._engine.set_threads(count)
+            self._apply()
+
+    def run_until_idle(self) -> int:
+        """Wait until nothing is due; how many batches that took. 0 while it is paused."""
+        return self._engine.run_until_idle() if self._is_on else 0
+
+    def failed(self, error: BaseException) -> None:
+        """The engine stopped because of ``error``."""
+        self._failures.put(error)
+
+    def batch_done(self) -> None:
+        """A batch went well."""
+        self._backoff.reset()
+
+    def close(self) -> None:
+        """End, after the batch at hand."""
+        self._closing.set()
+        self._failures.put(None)
+        with self._operating:
+            self._is_on = False
+            self._engine.close()
+
+    def _apply(self) -> None:
+        wanted = not self._is_paused and self._threads > 0 and not self._closing.is_set()
+        if wanted and not self._is_on:
+            self._engine.start()
+        elif self._is_on and not wanted:
+            self._engine.stop()
+        self._is_on = wanted
+
+    def _watch(self) -> None:
+        while (error := self._failures.get()) is not None:
+            if not self._closing.is_set():
+                self._respond(error)
+
+    def _respond(self, error: BaseException) -> None:
+        response = response_to(error, self._handler)
+        if response is StreamThreadExceptionResponse.REPLACE_THREAD:
+            self._replace(error)
+        else:
+            log.error("processing failed, %s: %s", response, error, exc_info=error)
+            self._give_up(error)
+
+    def _replace(self, error: BaseException) -> None:
+        pause = self._backoff.next()
+        log.error("processing failed; the batch runs again in %g s: %s", pause, error, exc_info=error)
+        self._states.try_to_become(StreamsState.REBALANCING)
+        if self._closing.wait(pause):
+            return
+        try:
+            with self._operating:
+                self._engine.stop()
+                self._is_on = False
+                self._apply()
+        except Exception as again:
+            self.failed(again)
+        else:
+            self._states.try_to_become(StreamsState.RUNNING)

@@ -1,0 +1,144 @@
+"""One store of one partition that follows its changelog: opened where it was left, brought up to date by the delta."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.private_directories import make_private
+from headrace.query.context import ReplicaContext
+from headrace.query.position_file import ReplicaPosition, boot_id, read_position, remove_position, write_position
+from headrace.state.keeping import keep_store, take_up_store
+from headrace.state.layers.caching import Caching
+
+if TYPE_CHECKING:
+    from headrace.broker.port import Broker, TopicDescription
+    from headrace.config import StreamsConfig
+    from headrace.query.layout import StoreLayout
+    from headrace.task.state_registry import ChangelogEntry
+
+log = logging.getLogger(__name__)
+
+_DELETE_RETENTION_MS = 24 * 60 * 60 * 1000
+
+
+class PartitionReplica:
+    """A copy of one partition of a store. ``store`` is the typed store; only ``follow`` changes it."""
+
+    def __init__(self, layout: StoreLayout, partition: int, config: StreamsConfig, directory: Path) -> None:
+        assert layout.topic is not None, "only stores with a changelog can be followed"
+        self._layout = layout
+        self._topic = layout.topic
+        self._partition = partition
+        self._config = config
+        self._directory = directory
+        self._task_id = f"{layout.subtopology}_{partition}"
+        self._created_ms = -1
+        self._tombstones_last_ms = _DELETE_RETENTION_MS
+        self._offset: int | None = None
+        self._is_half_done = False
+        self._caught_up_ms = 0
+        self._context: ReplicaContext | None = None
+        self.store: Any = None
+
+    def open(self, topic: TopicDescription | None) -> None:
+        """Open the copy there is, if it can be gone on with; ``topic`` is the changelog, None before it is made."""
+        if topic is not None:
+            self._created_ms = topic.created_ms
+            self._tombstones_last_ms = int(topic.config.get("delete.retention.ms", _DELETE_RETENTION_MS))
+        found = read_position(self._directory) if self._layout.persistent else None
+        if found is None or not self._fits(found):
+            self._start_over()
+            return
+        try:
+            self._open_store()
+        except Exception as error:
+            log.warning("the replica in %s cannot be opened and is built anew: %s", self._directory, error)
+            self._start_over()
+            return
+        take_up_store(self.store, found.kept)
+        self._offset, self._caught_up_ms = found.offset, found.caught_up_ms
+
+    def follow(self, broker: Broker, start: int, end: int) -> int:
+        """Apply what there is between here and ``end``, a partition that begins at ``start``; how many records."""
+        if self._is_half_done or (self._offset is not None and self._cannot_go_on(start, end)):
+            self._start_over()
+        if self._offset == end:
+            self._caught_up_ms = _now_ms()
+            return 0
+        self._is_half_done = True
+        remove_position(self._directory)
+        assert self._context is not None
+        entries = self._entries(broker, start if self._offset is None else self._offset, end)
+        count = self._context.registry.restore(self._layout.name, entries)
+        self.store.flush()
+        self._is_half_done = False
+        self._offset, self._caught_up_ms = end, _now_ms()
+        self._write_position()
+        return count
+
+    def close(self) -> None:
+        """Close the store and note when it was last up to date."""
+        if self.store is not None and self.store.is_open:
+            self._write_position()
+            self.store.close()
+
+    def _cannot_go_on(self, start: int, end: int) -> bool:
+        """Whether records were missed for good: removed by retention, deletions forgotten, or the topic is another."""
+        assert self._offset is not None
+        is_stale = self._offset < end and _now_ms() - self._caught_up_ms >= self._tombstones_last_ms
+        return not start <= self._offset <= end or is_stale
+
+    def _fits(self, found: ReplicaPosition) -> bool:
+        here = (self._topic, self._partition, self._created_ms, self._layout.kind)
+        return (found.topic, found.partition, found.topic_created_ms, found.store_kind) == here
+
+    def _start_over(self) -> None:
+        if self.store is not None:
+            self.store.close()
+        shutil.rmtree(self._directory, ignore_errors=True)
+        self._offset, self._is_half_done = None, False
+        self._open_store()
+
+    def _open_store(self) -> None:
+        make_private(self._directory)
+        self._context = ReplicaContext(self._config, self._task_id, self._topic, self._directory)
+        self.store = _uncached(self._layout.builder.build())
+        self.store.init(self._context)
+
+    def _entries(self, broker: Broker, start: int, end: int) -> Iterator[ChangelogEntry]:
+        # Before the application's first batch there may be no topic to read.
+        for records in broker.read(self._topic, self._partition, start, end) if start < end else ():
+            for _, _, _, timestamp, key, value, headers in records:
+                # A source topic may hold records without a key; no table takes them.
+                if key is not None:
+                    yield key, value, timestamp, headers
+
+    def _write_position(self) -> None:
+        if self._layout.persistent and self._offset is not None and not self._is_half_done:
+            position = ReplicaPosition(
+                self._topic,
+                self._partition,
+                self._offset,
+                self._created_ms,
+                self._layout.kind,
+                self._caught_up_ms,
+                boot_id(),
+                keep_store(self.store),
+            )
+            write_position(self._directory, position)
+
+
+def _uncached(store: Any) -> Any:
+    """The store without its cache, which would not see what is applied beneath it."""
+    if isinstance(getattr(store, "inner", None), Caching):
+        store.inner = store.inner.inner
+    return store
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

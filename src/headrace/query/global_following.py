@@ -1,0 +1,54 @@
+"""The global stores of an application, filled once more from the topics that they are made of."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.task.global_task import GlobalTask
+from headrace.task.partition_group import RawRecord
+
+if TYPE_CHECKING:
+    from headrace.batch.application import Application
+    from headrace.broker.port import Broker, TopicPartition
+    from headrace.topology.task_plan import TaskPlan
+
+
+class GlobalReplica:
+    """All global stores together. They are filled anew by every process, as the application itself does it."""
+
+    def __init__(self, application: Application, plan: TaskPlan, directory: Path) -> None:
+        shutil.rmtree(directory, ignore_errors=True)
+        self._topics = application.topics.global_topics
+        self._task = GlobalTask(plan, application.config, state_dir=directory)
+        self._task.initialize()
+
+    def store(self, name: str) -> Any:
+        """The typed store."""
+        return self._task.stores[name]
+
+    def follow(self, broker: Broker) -> int:
+        """Process what is new in the topics; how many records."""
+        counts = broker.topics()
+        partitions = [(topic, number) for topic in self._topics for number in range(counts.get(topic, 0))]
+        starts, ends = broker.start_offsets(partitions), broker.end_offsets(partitions)
+        return sum(self._follow(broker, one, starts[one], ends[one]) for one in partitions)
+
+    def close(self) -> None:
+        """Close the stores."""
+        self._task.close()
+
+    def _follow(self, broker: Broker, partition: TopicPartition, start: int, end: int) -> int:
+        start = max(start, self._task.offsets.get(partition, start))
+        if start >= end:
+            return 0
+        count = 0
+        for records in broker.read(*partition, start, end):
+            for record in records:
+                self._task.update(RawRecord._make(record))
+                count += 1
+        self._task.flush()
+        # Offsets have gaps: the last ones of a compacted topic may hold nothing.
+        self._task.offsets[partition] = end
+        return count

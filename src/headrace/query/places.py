@@ -1,0 +1,24 @@
+"""Where replicas keep their files: one place per process, so that any number of them may read at the same time."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from headrace.config import StreamsConfig
+from headrace.task.own_place import OwnPlace
+
+_DIRECTORY = ".replica"
+
+
+def replica_directory(config: StreamsConfig) -> Path:
+    """Where the replicas of an application lie unless somebody says otherwise, beside the state of its tasks."""
+    return config.application_dir / _DIRECTORY
+
+
+class Place(OwnPlace):
+    """The place of one process."""
+
+    def of_store(self, task_id: str, store: str) -> Path:
+        """Where a store of a task lies. Its name may be what no file can be called."""
+        return self.path / task_id / hashlib.sha256(store.encode()).hexdigest()[:32]

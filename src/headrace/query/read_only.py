@@ -1,0 +1,215 @@
+"""A store over all its partitions as Kafka Streams' read-only interfaces show it: one partition after another.
+
+Each call asks for the partitions anew, so that it sees what was committed since the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from headrace.errors import UnsupportedError
+from headrace.records import VersionedRecord
+from headrace.state.contracts import StoreIterator
+from headrace.windows import Windowed
+
+if TYPE_CHECKING:
+    from headrace.query.layout import StoreLayout
+
+Partitions = Callable[[], Sequence[Any]]
+"""Gives the typed stores of all partitions, up to date."""
+
+
+class ReadOnlyStore:
+    """What all kinds have in common. Whatever writes is an UnsupportedError."""
+
+    def __init__(self, name: str, partitions: Partitions, show: Callable[[Any], Any]) -> None:
+        self.name = name
+        self._partitions = partitions
+        self._show = show
+
+    def put(self, *arguments: Any) -> NoReturn:
+        """Refused."""
+        message = f"the store {self.name!r} can be read here, not written"
+        raise UnsupportedError(message, hint="Only the tasks of the application write its stores.")
+
+    put_if_absent = put_all = delete = remove = put
+
+    def _first(self, find: Callable[[Any], Any | None]) -> Any | None:
+        """What the first partition that has something has."""
+        found = (find(store) for store in self._partitions())
+        held = next((value for value in found if value is not None), None)
+        return None if held is None else self._show(held)
+
+    def _each(self, scan: Callable[[Any], StoreIterator[Any, Any]]) -> StoreIterator[Any, Any]:
+        """The entries of one partition after another."""
+        entries = self._entries(self._partitions(), scan)
+        return StoreIterator(entries, entries.close)  # type: ignore[attr-defined]
+
+    def _entries(
+        self, stores: Sequence[Any], scan: Callable[[Any], StoreIterator[Any, Any]]
+    ) -> Iterator[tuple[Any, Any]]:
+        show = self._show
+        for store in stores:
+            with scan(store) as found:
+                for key, value in found:
+                    yield key, show(value)
+
+
+class ReadOnlyKeyValueStore(ReadOnlyStore):
+    """Kafka Streams' ReadOnlyKeyValueStore."""
+
+    def get(self, key: Any) -> Any | None:
+        """The value of ``key``; None where it has none."""
+        return self._first(lambda store: store.get(key))
+
+    def range(self, key_from: Any | None = None, key_to: Any | None = None) -> StoreIterator[Any, Any]:
+        """The entries of both ends and between; None leaves an end open. In order of the keys' bytes per partition."""
+        return self._each(lambda store: store.range(key_from, key_to))
+
+    def reverse_range(self, key_from: Any | None = None, key_to: Any | None = None) -> StoreIterator[Any, Any]:
+        """As ``range``, each partition from its end."""
+        return self._each(lambda store: store.reverse_range(key_from, key_to))
+
+    def all(self) -> StoreIterator[Any, Any]:
+        """All entries."""
+        return self._each(lambda store: store.all())
+
+    def reverse_all(self) -> StoreIterator[Any, Any]:
+        """All entries, each partition from its end."""
+        return self._each(lambda store: store.reverse_all())
+
+    def prefix_scan(self, prefix: Any, prefix_serde: Any) -> StoreIterator[Any, Any]:
+        """The entries whose keys, as bytes, begin with ``prefix`` as ``prefix_serde`` writes it."""
+        return self._each(lambda store: store.prefix_scan(prefix, prefix_serde))
+
+    def approximate_num_entries(self) -> int:
+        """About how many entries there are."""
+        return sum(store.approximate_num_entries() for store in self._partitions())
+
+
+class ReadOnlyVersionedStore(ReadOnlyStore):
+    """The reading part of Kafka Streams' VersionedKeyValueStore."""
+
+    def get(self, key: Any, as_of: int | None = None) -> VersionedRecord | None:
+        """The latest version of ``key``, or the one that was valid at ``as_of``."""
+        return self._first(lambda store: store.get(key, as_of))
+
+
+class ReadOnlyWindowStore(ReadOnlyStore):
+    """Kafka Streams' ReadOnlyWindowStore. Times are those of window starts, both ends included."""
+
+    def fetch(self, key: Any, *times: int) -> Any:
+        """``fetch(key, time)``: the value of that window. ``fetch(key, time_from, time_to)``: see ``fetch_range``."""
+        if len(times) == 1:
+            return self._first(lambda store: store.fetch(key, times[0]))
+        time_from, time_to = times
+        return self.fetch_range(key, time_from, time_to)
+
+    def fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
+        """``(window start, value)`` of the windows of one key."""
+        return self._each(lambda store: store.fetch_range(key, time_from, time_to))
+
+    def backward_fetch(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
+        """As ``fetch_range``, latest first."""
+        return self._each(lambda store: store.backward_fetch_range(key, time_from, time_to))
+
+    backward_fetch_range = backward_fetch
+
+    def fetch_keys(
+        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """The windows of a range of keys; None leaves an end open."""
+        return self._each(lambda store: store.fetch_keys(key_from, key_to, time_from, time_to))
+
+    def backward_fetch_keys(
+        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """As ``fetch_keys``, each partition from its end."""
+        return self._each(lambda store: store.backward_fetch_keys(key_from, key_to, time_from, time_to))
+
+    def fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]:
+        """The windows of all keys that start in the span."""
+        return self._each(lambda store: store.fetch_all(time_from, time_to))
+
+    def backward_fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]:
+        """As ``fetch_all``, each partition from its end."""
+        return self._each(lambda store: store.backward_fetch_all(time_from, time_to))
+
+    def all(self) -> StoreIterator[Windowed[Any], Any]:
+        """All windows of all keys."""
+        return self._each(lambda store: store.all())
+
+    def backward_all(self) -> StoreIterator[Windowed[Any], Any]:
+        """All windows, each partition from its end."""
+        return self._each(lambda store: store.backward_all())
+
+
+class ReadOnlySessionStore(ReadOnlyStore):
+    """Kafka Streams' ReadOnlySessionStore."""
+
+    def fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of one key."""
+        return self._each(lambda store: store.fetch(key))
+
+    def backward_fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of one key, from the end."""
+        return self._each(lambda store: store.backward_fetch(key))
+
+    def fetch_session(self, key: Any, start: int, end: int) -> Any | None:
+        """The value of the session of ``key`` from ``start`` to ``end``."""
+        return self._first(lambda store: store.fetch_session(key, start, end))
+
+    def fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of a range of keys; None leaves an end open."""
+        return self._each(lambda store: store.fetch_keys(key_from, key_to))
+
+    def backward_fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]:
+        """As ``fetch_keys``, each partition from its end."""
+        return self._each(lambda store: store.backward_fetch_keys(key_from, key_to))
+
+    def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of one key that end no earlier and start no later."""
+        return self._each(lambda store: store.find_sessions(key, earliest_end, latest_start))
+
+    def backward_find_sessions(
+        self, key: Any, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """As ``find_sessions``, from the end."""
+        return self._each(lambda store: store.backward_find_sessions(key, earliest_end, latest_start))
+
+    def find_sessions_keys(
+        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of a range of keys that end no earlier and start no later."""
+        return self._each(lambda store: store.find_sessions_keys(key_from, key_to, earliest_end, latest_start))
+
+    def backward_find_sessions_keys(
+        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[Any], Any]:
+        """As ``find_sessions_keys``, each partition from its end."""
+        return self._each(lambda store: store.backward_find_sessions_keys(key_from, key_to, earliest_end, latest_start))
+
+
+_KINDS: dict[str, type[ReadOnlyStore]] = {
+    "kv": ReadOnlyKeyValueStore,
+    "timestamped_kv": ReadOnlyKeyValueStore,
+    "versioned": ReadOnlyVersionedStore,
+    "window": ReadOnlyWindowStore,
+    "timestamped_window": ReadOnlyWindowStore,
+    "session": ReadOnlySessionStore,
+}
+
+
+def read_only(layout: StoreLayout, partitions: Partitions, *, timestamped: bool) -> Any:
+    """The interface that fits the kind of the store."""
+    show = _bare if layout.wraps_values and not timestamped else _as_is
+    return _KINDS[layout.plain_kind](layout.name, partitions, show)
+
+
+def _bare(held: Any) -> Any:
+    return held.value
+
+
+def _as_is(held: Any) -> Any:
+    return held

@@ -1,0 +1,56 @@
+"""The entries of a store as rows, for tables and for people.
+
+Every row has ``key`` and ``value``. Stores with timestamps (and versioned ones, whose latest versions are shown) have
+``timestamp``; windows and sessions have ``window_start`` and ``window_end``; all but global stores have ``partition``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from headrace.state.contracts import StoreIterator
+from headrace.windows import Windowed
+
+if TYPE_CHECKING:
+    from headrace.query.layout import StoreLayout
+
+StoreRow = dict[str, Any]
+
+
+def columns_of(layout: StoreLayout) -> tuple[str, ...]:
+    """The names of the columns, in order."""
+    kind = layout.plain_kind
+    names = ["key", "value"]
+    if kind.startswith("timestamped") or kind == "versioned":
+        names.append("timestamp")
+    if kind.endswith(("window", "session")):
+        names += ["window_start", "window_end"]
+    return (*names,) if layout.is_global else (*names, "partition")
+
+
+def rows_of(layout: StoreLayout, store: Any, partition: int) -> Iterator[StoreRow]:
+    """The rows of one partition."""
+    with entries_of(layout, store) as entries:
+        for key, held in entries:
+            yield row_of(layout, key, held, partition)
+
+
+def row_of(layout: StoreLayout, key: Any, held: Any, partition: int | None) -> StoreRow:
+    """One entry: its key, and its value as the typed store holds it."""
+    row: StoreRow = {"key": key, "value": held}
+    if layout.wraps_values or layout.plain_kind == "versioned":
+        row["value"] = held.value
+        if "timestamp" in columns_of(layout):
+            row["timestamp"] = held.timestamp
+    if isinstance(key, Windowed) and "window_start" in columns_of(layout):
+        row |= {"key": key.key, "window_start": key.window.start, "window_end": key.window.end}
+    if not layout.is_global:
+        row["partition"] = partition
+    return row
+
+
+def entries_of(layout: StoreLayout, store: Any) -> StoreIterator[Any, Any]:
+    """Everything that a typed store holds: ``(key or windowed key, held value)``."""
+    found: StoreIterator[Any, Any] = store.fetch_keys(None, None) if layout.plain_kind == "session" else store.all()
+    return found

@@ -1,0 +1,1 @@
+"""The engine on Spark. The only package that imports pyspark; it needs the extra ``headrace[spark]``."""

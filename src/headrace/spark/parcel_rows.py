@@ -1,0 +1,52 @@
+"""Parcels as rows of Spark: few and large, in Arrow record batches of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.batch.parcels import Parcel
+
+SCHEMA = "target int, kind int, level int, sender int, sequence int, topic string, attempt string, data binary"
+BATCH_BYTES = 4 << 20
+
+_ARROW = pa.schema(
+    [
+        ("target", pa.int32()),
+        ("kind", pa.int32()),
+        ("level", pa.int32()),
+        ("sender", pa.int32()),
+        ("sequence", pa.int32()),
+        ("topic", pa.string()),
+        ("attempt", pa.string()),
+        ("data", pa.binary()),
+    ]
+)
+
+
+def to_batches(parcels: Iterable[Parcel]) -> Iterator[Any]:
+    """The parcels as record batches."""
+    waiting: list[Parcel] = []
+    size = 0
+    for parcel in parcels:
+        waiting.append(parcel)
+        size += len(parcel.data)
+        if size >= BATCH_BYTES:
+            yield _batch(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _batch(waiting)
+
+
+def from_batches(batches: Iterable[Any]) -> Iterator[Parcel]:
+    """The parcels of record batches."""
+    for batch in batches:
+        yield from map(Parcel._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
+
+
+def _batch(parcels: list[Parcel]) -> Any:
+    columns = zip(*parcels, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, _ARROW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=_ARROW)

@@ -1,0 +1,184 @@
+"""One run of the streaming query: each batch that the source plans becomes one job, a straight chain of levels."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import Broadcast, cloudpickle
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.batch.parcels import Parcel
+from headrace.batch.reading_plan import reading_plan
+from headrace.errors import StreamsError
+from headrace.spark.parcel_rows import SCHEMA, from_batches
+from headrace.spark.source import FORMAT, RangeSource, SourceOptions
+from headrace.spark.worker import LevelFunction, Shipment
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from headrace.batch.application import Application
+
+Job: TypeAlias = Callable[[bytes], "Iterator[Parcel]"]
+"""Runs the tasks of a batch, given its packed order; what comes back is for the commit."""
+
+_SQL = {
+    # The chain is short and known: planning it anew while it runs costs more than it can win.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "1",
+    # A task that runs again sends something else each time. The commit checks who read what, and runs the batch again.
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
+    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
+    # Rows are large.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
+}
+_SPARK_ERRORS = (PySparkException, Py4JError, OSError, pa.ArrowException)
+"""What calls to Spark raise; the last two where its JVM is gone."""
+_LOOK_SECONDS = 0.2
+_START_SECONDS = 0.02
+_HEAD_LINES = 12
+_START_TRIES = 5
+_TOO_SLOW = "failed to connect back"
+
+
+class BatchQuery:
+    """The query from start to end. ``run_batch`` is called for each batch, ``on_failure`` if it ends by an error."""
+
+    def __init__(
+        self,
+        session: SparkSession,
+        application: Application,
+        broker: str,
+        run_batch: Callable[[Job], None],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        self._run_batch, self._on_failure = run_batch, on_failure
+        self._levels = len(application.levels.levels)
+        plan = reading_plan(application)
+        self._groups = max(1, min(len(plan.tasks), session.sparkContext.defaultParallelism))
+        self._busy = threading.Lock()
+        self._ended = threading.Event()
+        self._is_stopping = False
+        self._failure: BaseException | None = None
+        shipped = Shipment(uuid.uuid4().hex, broker, cloudpickle.dumps(application))  # type: ignore[no-untyped-call]
+        self._directory = tempfile.mkdtemp(prefix="headrace-spark-")
+        try:
+            self._shipment: Broadcast[Shipment] = session.sparkContext.broadcast(shipped)
+            self._query = self._start(session, SourceOptions(broker, plan, self._groups), application.config["poll.ms"])
+        except _SPARK_ERRORS as error:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            raise _explained(error, "Spark could not start the query") from error
+        self._watcher = threading.Thread(target=self._watch, name="headrace-watcher", daemon=True)
+        self._watcher.start()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether batches are run."""
+        return not self._ended.is_set()
+
+    def process_all(self) -> None:
+        """Wait until nothing is due; raises what made it fail."""
+        try:
+            self._query.processAllAvailable()
+        except _SPARK_ERRORS as error:
+            raise self._failure or _explained(error) from error
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self, timeout: float | None = None) -> bool:
+        """End after the batch that is under way; False where that takes longer than ``timeout`` seconds."""
+        self._is_stopping = True
+        if not self._busy.acquire(timeout=-1 if timeout is None else timeout):
+            return False
+        try:
+            self._end()
+        finally:
+            self._busy.release()
+        if threading.current_thread() is not self._watcher:
+            self._watcher.join()
+        return True
+
+    def _start(self, session: SparkSession, options: SourceOptions, poll_ms: int) -> StreamingQuery:
+        own = session.newSession()
+        for name, value in {**_SQL, "spark.sql.streaming.pollingDelay": f"{max(1, poll_ms)}ms"}.items():
+            own.conf.set(name, value)
+        own.dataSource.register(RangeSource)
+        ranges = own.readStream.format(FORMAT).option("headrace", msgspec.json.encode(options).decode()).load()
+        writer = ranges.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", self._directory)
+        for left in reversed(range(_START_TRIES)):
+            query = writer.queryName(f"headrace-{options.plan.application}").start()
+            if _has_begun(query) or not left:
+                break
+        return query
+
+    def _on_batch(self, ranges: DataFrame, _: int) -> None:
+        with self._busy:
+            # Skipping a batch is harmless: what is not committed is planned again.
+            if self._is_stopping or self._failure is not None:
+                return
+            try:
+                self._run_batch(lambda order: self._job(ranges, order))
+            except BaseException as error:
+                self._failure = error
+
+    def _job(self, rows: DataFrame, order: bytes) -> Iterator[Parcel]:
+        try:
+            for level in range(self._levels):
+                if level:
+                    rows = rows.repartitionById(self._groups, "target")
+                rows = rows.mapInArrow(LevelFunction(self._shipment, order, level), SCHEMA)
+            return from_batches(rows.toArrow().to_batches())
+        except _SPARK_ERRORS as error:
+            raise _explained(error) from error
+
+    def _watch(self) -> None:
+        """Wait for the end, and tell of a failure."""
+        try:
+            while self._failure is None and not self._ended.is_set():
+                if self._query.awaitTermination(_LOOK_SECONDS):  # type: ignore[arg-type]
+                    break
+        except _SPARK_ERRORS as error:
+            self._failure = self._failure or _explained(error)
+        if self._ended.is_set():
+            return
+        failure = self._failure or StreamsError("the streaming query was stopped by somebody else")
+        self._end()
+        self._on_failure(failure)
+
+    def _end(self) -> None:
+        if not self._ended.is_set():
+            self._ended.set()
+            try:
+                self._query.stop()
+                self._shipment.unpersist()
+            except _SPARK_ERRORS:
+                pass  # Spark itself is gone.
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _has_begun(query: StreamingQuery) -> bool:
+    """Whether the source answers. On a busy machine its process may take longer than the ten seconds Spark grants."""
+    while query.isActive and query.status["message"].startswith("Initializing"):
+        time.sleep(_START_SECONDS)
+    failure = query.exception()
+    return failure is None or _TOO_SLOW not in str(failure)
+
+
+def _explained(error: BaseException, message: str = "Spark could not run the batch") -> StreamsError:
+    said = str(error).strip().splitlines()
+    causes = [line for line in said[_HEAD_LINES:] if line.startswith("Caused by: ")]
+    failure = StreamsError(message, detail="\n".join(said[:_HEAD_LINES] + causes))
+    failure.__cause__ = error
+    return failure

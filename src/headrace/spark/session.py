@@ -1,0 +1,88 @@
+"""The Spark session of an application: one that is there is used as it is, else a local one that keeps to itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+
+LOOPBACK = "127.0.0.1"
+_RETRIES = 4
+"""In local mode Spark tries a task once unless it is told otherwise: a worker that dies would end the query."""
+
+_LOGGING = Path(__file__).parent / "log4j2.properties"
+_OURS: Mapping[str, str] = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": LOOPBACK,
+    "spark.driver.bindAddress": LOOPBACK,
+    # Checkpoints hold nothing that is not committed elsewhere: no checksums, no renames that are made durable.
+    "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+}
+
+
+def existing_session() -> SparkSession | None:
+    """The session of this process that somebody else made."""
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    return None if session is None or session.sparkContext._jsc is None else session
+
+
+def open_session(config: StreamsConfig, threads: int) -> SparkSession:
+    """A session of our own, with ``spark.`` settings of the user before ours; ``threads`` tasks run at a time."""
+    # Workers are to run what we run; whatever listens is to listen on this machine only.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    given = {name: str(value) for name, value in config.originals.items() if name.startswith("spark.")}
+    builder = SparkSession.builder.appName(config.application_id)
+    master = f"local[{max(1, threads)},{_RETRIES}]"
+    settings = {"spark.master": master, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING}"}
+    settings |= {**_OURS, **given}
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    with _private_files():
+        return builder.getOrCreate()
+
+
+def is_alive(session: SparkSession) -> bool:
+    """Whether its JVM is there and it was not stopped."""
+    try:
+        return not session.sparkContext._jsc.sc().isStopped()
+    except (AttributeError, Py4JError, OSError):
+        return False
+
+
+def close_session(session: SparkSession) -> None:
+    """Stop a session of our own. Where its JVM is gone, the next session gets a new one."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            session.stop()
+    except (Py4JError, OSError):
+        # It has let go of the JVM by now; what is left to stop is in this process.
+        session.sparkContext.stop()
+        SparkContext._gateway = SparkContext._jvm = None
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+@contextmanager
+def _private_files() -> Iterator[None]:
+    """Processes that are started meanwhile write what nobody else can read: shuffles and broadcasts hold user data."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)

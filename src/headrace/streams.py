@@ -1,0 +1,315 @@
+"""``Streams``: an application that runs. It starts and ends the engine, and tells what it is doing."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from headrace.config import StreamsConfig
+from headrace.durations import Duration, to_ms
+from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, TopologyError
+from headrace.lifecycle import state_directory
+from headrace.lifecycle.client_metrics import ClientMetrics
+from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client
+from headrace.lifecycle.restores import RestoreListener, RestoreWatch
+from headrace.lifecycle.run import Hooks, Run
+from headrace.lifecycle.signals import stop_signals
+from headrace.lifecycle.states import StateListener, StateMachine, StreamsState
+from headrace.lifecycle.thread_names import ThreadNames
+from headrace.topology import Topology
+
+if TYPE_CHECKING:
+    from headrace.batch.reports import BatchReport
+    from headrace.metrics import MetricName
+    from headrace.query import Query, QueryResult
+
+log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.1
+
+
+class Streams:
+    """An application: a topology that runs on Spark, with Kafka Streams' life (KafkaStreams).
+
+    ``config`` is a dict with Kafka's names; ``application.id`` must be in it, and ``bootstrap.servers`` says where the
+    topics are. ``spark`` is a SparkSession to be used as it is; without one a local session with ``num.stream.threads``
+    threads is made, and ended with the application. One object is started once. As a context manager it starts and
+    closes::
+
+        with Streams(builder.build(), {"application.id": "views"}) as app:
+            app.wait()
+
+    Only one process at a time runs an application: ``start`` in a second one is a LeaseHeldError.
+    """
+
+    def __init__(self, topology: Topology, config: Mapping[str, Any] | StreamsConfig, *, spark: Any = None) -> None:
+        self._topology = _checked(topology)
+        self._config = StreamsConfig(config)
+        self._session = spark
+        self.application_id = self._config.application_id
+        self.client_id: str = self._config["client.id"] or f"{self.application_id}-{uuid.uuid4()}"
+        """``client.id``, or a name that is unique."""
+        self._states = StateMachine(self.client_id)
+        self._restores = RestoreWatch()
+        self._metrics = ClientMetrics(self._config, self.client_id)
+        self._handler: UncaughtExceptionHandler = shut_down_client
+        self._threads = ThreadNames(self.client_id, self._config["num.stream.threads"])
+        self._batch_listeners: list[Callable[[BatchReport], object]] = []
+        self._starting = threading.RLock()
+        self._is_paused = False
+        self._failure: BaseException | None = None
+        self._run: Run | None = None
+        self._closing: threading.Thread | None = None
+
+    # Before the start
+
+    def on_state_change(self, listener: StateListener) -> None:
+        """Call ``listener(new, old)`` at each change of the state, in the thread that makes the change."""
+        self._check_not_started("a state listener", listener)
+        self._states.listen(listener)
+
+    def on_restore(self, listener: RestoreListener) -> None:
+        """Call ``listener(event)`` when a store begins to be restored, as it goes on, and when it is done."""
+        self._check_not_started("a restore listener", listener)
+        self._restores.listen(listener)
+
+    def on_batch(self, listener: Callable[[BatchReport], object]) -> None:
+        """Call ``listener(report)`` after each batch that is committed. The next one waits for it."""
+        self._check_not_started("a batch listener", listener)
+        self._batch_listeners.append(listener)
+
+    def on_uncaught_exception(self, handler: UncaughtExceptionHandler) -> None:
+        """Ask ``handler(error)`` when processing fails; its StreamThreadExceptionResponse says what to do.
+
+        Without a handler, and where the handler fails itself, the application ends in the state ERROR.
+        """
+        self._check_not_started("an uncaught-exception handler", handler)
+        self._handler = handler
+
+    # The life of an application
+
+    @property
+    def state(self) -> StreamsState:
+        """What the application is doing."""
+        return self._states.state
+
+    @property
+    def failure(self) -> BaseException | None:
+        """What ended the application in the state ERROR."""
+        return self._failure
+
+    def start(self) -> None:
+        """Begin to process; returns when batches run.
+
+        A topology that does not fit the topics, another process that runs the application: such errors come before
+        anything has happened, and the state stays CREATED. Starting twice is an IllegalStateError.
+        """
+        with self._starting:
+            if self.state is not StreamsState.CREATED:
+                message = f"application {self.application_id} was started before: its state is {self.state}"
+                raise IllegalStateError(message, hint="Make another Streams object to run it again.")
+            run = self._new_run()
+            if not self._states.try_to_become(StreamsState.REBALANCING):
+                run.close()
+                message = f"application {self.application_id} was closed while it was started"
+                raise IllegalStateError(message)
+            self._run = run
+            try:
+                self._run.start()
+            except BaseException as error:
+                self._end_in_error(error)
+                self._has_ended(None)
+                raise
+            self._states.try_to_become(StreamsState.RUNNING)
+
+    def close(self, timeout: Duration | None = None) -> bool:
+        """End after the batch at hand; True when it has ended, False where ``timeout`` was too short for that."""
+        seconds = None if timeout is None else to_ms(timeout, "timeout") / 1000
+        if seconds is not None and seconds < 0:
+            raise ArgumentError("timeout cannot be negative")
+        self._begin_to_close()
+        return self._has_ended(seconds)
+
+    def wait(self, timeout: Duration | None = None) -> bool:
+        """Wait until the application has ended; False where it still runs after ``timeout``.
+
+        In the main thread SIGTERM and Ctrl-C end it meanwhile, between two batches; a second Ctrl-C is a
+        KeyboardInterrupt at once. Where processing failed for good, that error is raised.
+        """
+        if self.state is StreamsState.CREATED:
+            message = f"application {self.application_id} has not been started"
+            raise IllegalStateError(message, hint="Call start() first.")
+        left = None if timeout is None else to_ms(timeout, "timeout") / 1000
+        with stop_signals() as wish:
+            while not self._has_ended(_LOOK_SECONDS):
+                if wish.is_there:
+                    self._begin_to_close()
+                if left is not None and (left := left - _LOOK_SECONDS) <= 0:
+                    return False
+        if self._failure is not None:
+            raise self._failure
+        return True
+
+    def __enter__(self) -> Streams:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        # Who interrupts an application that is ending already does not want to wait for the batch.
+        is_hurried = kind is KeyboardInterrupt and self.state.is_shutting_down
+        self.close(timeout=0 if is_hurried else None)
+
+    def clean_up(self) -> None:
+        """Delete the local state of the application on this machine; it comes back from the changelogs."""
+        if self.state is not StreamsState.CREATED and not self.state.has_ended:
+            raise IllegalStateError("local state cannot be cleaned up while the application runs")
+        state_directory.clean_up(self._config.application_dir)
+
+    # While it runs
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether ``pause`` was called and ``resume`` was not."""
+        return self._is_paused
+
+    def pause(self) -> None:
+        """Process nothing from now on; returns after the batch at hand. The state stays as it is."""
+        with self._starting:
+            self._is_paused = True
+            if self._run is not None:
+                self._run.supervisor.pause()
+
+    def resume(self) -> None:
+        """Go on after ``pause``."""
+        with self._starting:
+            self._is_paused = False
+            if self._run is not None:
+                self._run.supervisor.resume()
+
+    def add_stream_thread(self) -> str | None:
+        """Let one more task run at the same time; the name of the thread, None where the application does not run."""
+        return self._change_threads(self._threads.add)
+
+    def remove_stream_thread(self) -> str | None:
+        """Let one task less run at the same time; the name of the thread, None where none can be removed."""
+        return self._change_threads(self._threads.remove)
+
+    def run_until_idle(self) -> int:
+        """Wait until everything there is has been processed; how many batches that took."""
+        return self._running().supervisor.run_until_idle()
+
+    def metrics(self) -> Mapping[MetricName, float]:
+        """Every metric of the application by its name, with Kafka's names where Kafka has one."""
+        is_running = self._run is not None and not self.state.has_ended
+        lags = self._run.broker.lag(self.application_id) if self._run is not None and is_running else {}
+        return self._metrics.values(threads=len(self._threads) if is_running else 0, lags=lags)
+
+    def store(self, name: str, *, timestamped: bool = False) -> Any:
+        """A store for reading: each answer reflects what is committed by then. See ``headrace.query.replicas``."""
+        return self._running().replicas.store(name, timestamped=timestamped)
+
+    def query(self, store: str, query: Query) -> dict[int, QueryResult]:
+        """Ask each partition of a store an interactive query."""
+        return self._running().replicas.query(store, query)
+
+    def store_dataframe(self, name: str) -> Any:
+        """A store as a Spark DataFrame of what is committed now; its columns are those of ``headrace.query.tables``."""
+        run = self._running()
+        table = importlib.import_module("headrace.query.tables").store_table(run.replicas, name)
+        return importlib.import_module("headrace.spark.frames").store_dataframe(run.engine.session, table)
+
+    # Inside
+
+    def _check_not_started(self, what: str, function: Any) -> None:
+        if not callable(function):
+            message = f"{what} must be callable, found {function!r}"
+            raise OperatorTypeError(message)
+        if self.state is not StreamsState.CREATED:
+            message = f"{what} can only be set before start(); the state is {self.state}"
+            raise IllegalStateError(message)
+
+    def _new_run(self) -> Run:
+        return Run(
+            self._topology,
+            self._config,
+            self._states,
+            Hooks(self._handler, self._on_batch, self._end_in_error, self._restores),
+            session=self._session,
+            threads=len(self._threads),
+            is_paused=self._is_paused,
+        )
+
+    def _running(self) -> Run:
+        if self._run is None or not self.state.is_running_or_rebalancing:
+            message = f"application {self.application_id} is not running: its state is {self.state}"
+            raise IllegalStateError(message, hint="Call start() first." if self._run is None else None)
+        return self._run
+
+    def _change_threads(self, change: Callable[[], str | None]) -> str | None:
+        with self._starting:
+            if self._run is None or not self.state.is_running_or_rebalancing:
+                log.warning("threads cannot be changed in the state %s", self.state)
+                return None
+            name = change()
+            if name is not None:
+                self._states.try_to_become(StreamsState.REBALANCING)
+                self._run.supervisor.set_threads(len(self._threads))
+                self._states.try_to_become(StreamsState.RUNNING)
+            return name
+
+    def _on_batch(self, report: BatchReport) -> None:
+        self._metrics.take(report)
+        self._restores.finish(report.restored)
+        for listener in self._batch_listeners:
+            try:
+                listener(report)
+            except Exception:
+                log.exception("a batch listener failed")
+
+    def _begin_to_close(self) -> None:
+        if self._states.become(StreamsState.PENDING_SHUTDOWN):
+            self._in_background(StreamsState.NOT_RUNNING)
+
+    def _end_in_error(self, error: BaseException) -> None:
+        self._failure = self._failure or error
+        if self._states.try_to_become(StreamsState.PENDING_ERROR):
+            self._in_background(StreamsState.ERROR)
+
+    def _in_background(self, final: StreamsState) -> None:
+        # Not in the calling thread: it may be one of those that are to be ended.
+        name = f"{self.client_id}-CloseThread"
+        self._closing = threading.Thread(target=self._shut_down, args=(final,), name=name, daemon=True)
+        self._closing.start()
+
+    def _has_ended(self, seconds: float | None) -> bool:
+        if not self._states.wait_for(StreamsState.NOT_RUNNING, StreamsState.ERROR, timeout=seconds):
+            return False
+        # Listeners hear of the end before whoever waits for it goes on.
+        if self._closing is not None and self._closing is not threading.current_thread():
+            self._closing.join()
+        return True
+
+    def _shut_down(self, final: StreamsState) -> None:
+        try:
+            if self._run is not None:
+                self._run.close()
+        except Exception as error:
+            log.exception("application %s did not end well", self.application_id)
+            self._failure = self._failure or error
+        self._states.become(final)
+
+
+def _checked(topology: Any) -> Topology:
+    if not isinstance(topology, Topology):
+        message = f"Streams takes a topology, found {type(topology).__name__}"
+        raise OperatorTypeError(message, hint="Build it first: Streams(builder.build(), config).")
+    if not any(True for _ in topology.graph.sources()):
+        raise TopologyError("the topology reads no topic", hint="Add a source: builder.stream(...) or add_source(...).")
+    return topology

@@ -1,0 +1,64 @@
+"""How far a task has come in its input, and the offsets it commits for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from headrace.task import commit_metadata
+from headrace.task.context import TaskContext
+from headrace.task.partition_group import PartitionGroup, RecordQueue, TopicPartition
+
+
+class CommittedOffset(NamedTuple):
+    """What a host commits for one partition: the next offset to read, and text to give back at the next start."""
+
+    offset: int
+    metadata: str
+
+
+class Progress:
+    """What a task has consumed of its partitions, and whether that is to be committed."""
+
+    __slots__ = ("_context", "_group", "commit_needed", "commit_requested", "consumed")
+
+    def __init__(self, group: PartitionGroup, context: TaskContext) -> None:
+        self.consumed: dict[TopicPartition, int] = {}
+        """The offset of the last record that is done, by partition."""
+        self.commit_needed = False
+        self.commit_requested = False
+        self._group = group
+        self._context = context
+
+    def committed(self) -> None:
+        """What was done is now the past."""
+        self.commit_needed = False
+        self.commit_requested = False
+
+    def committable_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+        """What is to be committed for what was done, by partition."""
+        offsets = {}
+        for partition in self._group.partitions:
+            queue = self._group.queue(partition)
+            offset = self._next_offset(queue)
+            if offset is not None:
+                metadata = commit_metadata.encode(queue.partition_time, self._context.processor_metadata)
+                offsets[partition] = CommittedOffset(offset, metadata)
+        return offsets
+
+    def go_on_from(self, committed: Mapping[TopicPartition, CommittedOffset]) -> None:
+        """Times and numbers go on from what was committed."""
+        numbers = self._context.processor_metadata
+        for partition, (_, metadata) in committed.items():
+            partition_time, committed_numbers = commit_metadata.decode(metadata)
+            self._group.set_partition_time(partition, partition_time)
+            for name, number in committed_numbers.items():
+                numbers[name] = max(number, numbers.get(name, number))
+
+    def _next_offset(self, queue: RecordQueue) -> int | None:
+        """The first offset of a partition that is not done; None where nothing was read of it."""
+        # One of which nothing was processed yet counts as well where something waits: it is to be read again.
+        if queue.head is not None:
+            return queue.head[3][2]
+        consumed = self.consumed.get(queue.topic_partition)
+        return None if consumed is None else consumed + 1

@@ -1,0 +1,138 @@
+"""Applications on a real Spark session: they process, fail, are paused, and go on where they were."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, Topology
+from headrace.broker.port import Broker
+from headrace.errors import LeaseHeldError, ProcessingError
+from headrace.lifecycle.restores import RestoreEvent, RestoreStep
+from tests.integration.streams.conftest import MakeApp, send
+
+
+def word_count() -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("lines").flat_map_values(str.split).group_by(lambda key, word: word).count("counts")
+    return builder.build()
+
+
+def counts(app: Streams) -> dict[str, int]:
+    return dict(app.store("counts").all())
+
+
+def test_goes_on_exactly_where_it_was_and_restores_what_is_lost(
+    broker: Broker, make_app: MakeApp, tmp_path: Path
+) -> None:
+    broker.create_topic("lines", 2)
+    send(broker, "lines", "a b a", "c")
+    with make_app(word_count()) as app:
+        assert app.run_until_idle() >= 1
+        assert counts(app) == {"a": 2, "b": 1, "c": 1}
+        assert {row.key: row.value for row in app.store_dataframe("counts").collect()} == counts(app)
+        with pytest.raises(LeaseHeldError, match=r"application app is already running: process \d+ on host .*, since "):
+            make_app(word_count()).start()
+
+    send(broker, "lines", "a c")
+    with make_app(word_count()) as app:
+        app.run_until_idle()
+        assert counts(app) == {"a": 3, "b": 1, "c": 2}
+        metrics = {name.name: value for name, value in app.metrics().items() if len(name.tags) == 1}
+    assert metrics["records-consumed-total"] == 1
+    assert metrics["records-lag-max"] == 0
+
+    shutil.rmtree(tmp_path / "state")
+    events: list[RestoreEvent] = []
+    send(broker, "lines", "b", "b a", "c")
+    app = make_app(word_count())
+    app.on_restore(events.append)
+    with app:
+        app.run_until_idle()
+        assert counts(app) == {"a": 4, "b": 3, "c": 3}
+    ends = [event for event in events if event.step is RestoreStep.END]
+    assert {(event.store, event.topic) for event in ends} == {("counts", "app-counts-changelog")}
+    assert sum(event.restored for event in ends) >= 3
+
+
+def test_a_paused_application_processes_nothing_until_it_is_resumed(broker: Broker, make_app: MakeApp) -> None:
+    broker.create_topic("lines")
+    reports: list[Any] = []
+    app = make_app(word_count())
+    app.on_batch(reports.append)
+    app.pause()
+    with app:
+        send(broker, "lines", "a")
+        assert app.run_until_idle() == 0
+        app.resume()
+        app.run_until_idle()
+        assert counts(app) == {"a": 1}
+        app.pause()
+        seen = len(reports)
+        send(broker, "lines", "a")
+        assert app.run_until_idle() == 0
+        assert len(reports) == seen
+        assert app.state is StreamsState.RUNNING
+        app.resume()
+        app.run_until_idle()
+        assert counts(app) == {"a": 2}
+
+
+def test_a_function_that_raises_ends_the_application_and_is_named(broker: Broker, make_app: MakeApp) -> None:
+    broker.create_topic("numbers")
+    send(broker, "numbers", "1", "one")
+    builder = StreamsBuilder()
+    builder.stream("numbers").map_values(int, name="parse").map_values(str).to("parsed")
+    heard: list[BaseException] = []
+    app = make_app(builder.build())
+
+    def handler(error: BaseException) -> StreamThreadExceptionResponse:
+        heard.append(error)
+        return StreamThreadExceptionResponse.SHUTDOWN_APPLICATION
+
+    app.on_uncaught_exception(handler)
+    app.start()
+    with pytest.raises(ProcessingError) as caught:
+        app.wait()
+
+    assert heard == [caught.value]
+    assert caught.value.at is not None
+    assert "parse" in caught.value.at
+    assert "numbers-0@1" in caught.value.at
+    assert "invalid literal for int()" in str(caught.value.__cause__)
+    assert app.state is StreamsState.ERROR
+    assert broker.lease_owner("app") is None
+    assert broker.end_offsets([("parsed", 0)]) == {("parsed", 0): 0}
+
+
+def test_a_batch_that_failed_runs_again_where_the_handler_says_so(
+    broker: Broker, make_app: MakeApp, tmp_path: Path
+) -> None:
+    broker.create_topic("lines")
+    send(broker, "lines", "a", "b")
+    mended = tmp_path / "mended"
+
+    def shout(line: str) -> str:
+        if not mended.exists():
+            raise OSError("the database is away")
+        return line.upper()
+
+    def handler(error: BaseException) -> StreamThreadExceptionResponse:
+        mended.touch()
+        return StreamThreadExceptionResponse.REPLACE_THREAD
+
+    builder = StreamsBuilder()
+    builder.stream("lines").map_values(shout).to("loud")
+    app = make_app(builder.build())
+    app.on_uncaught_exception(handler)
+    done: list[int] = []
+    app.on_batch(lambda report: done.append(report.records))
+    with app:
+        app._states.wait_for(StreamsState.REBALANCING, timeout=120)
+        assert app._states.wait_for(StreamsState.RUNNING, timeout=120)
+        app.run_until_idle()
+    assert done == [2]
+    assert [record[5] for records in broker.read("loud", 0, 0) for record in records] == [b"A", b"B"]

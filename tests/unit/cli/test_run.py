@@ -1,0 +1,154 @@
+"""``headrace run``: how it finds program and settings, what it prints, how it ends. The engine is a double."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from headrace import StreamsState
+from headrace.batch.reports import BatchReport
+from headrace.broker.port import Broker
+from headrace.cli.run_screen import Panel
+from headrace.errors import ProcessingError
+from headrace.lifecycle import run
+from headrace.lifecycle.restores import RestoreEvent, RestoreStep
+from tests.unit.cli.conftest import Headrace
+from tests.unit.lifecycle.engine_double import EngineDouble
+
+PROGRAM = """from headrace import StreamsBuilder
+
+builder = StreamsBuilder()
+builder.stream("lines").to("loud")
+config = {"num.stream.threads": 3, "application.id": "shout"}
+"""
+REPORT = BatchReport(0, 1200, 3, 40, 1, {"null key": 2})
+
+
+class Engine(EngineDouble):
+    """Reports one batch when it is asked to run until idle."""
+
+    def run_until_idle(self) -> int:
+        self.on_batch(REPORT)
+        return 1
+
+
+@pytest.fixture(autouse=True)
+def program(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
+    broker.create_topic("lines")
+    Path("app.py").write_text(PROGRAM)
+    monkeypatch.setattr(run, "spark_engine", lambda: Engine)
+
+
+def test_runs_until_nothing_is_left(headrace: Headrace) -> None:
+    ran = headrace("run", "app.py", "--until-idle")
+
+    assert ran.out == "batch 0: 1,200 records read, 3 written, dropped 2 (null key), 0.04 s\n"
+    assert ran.err == "state REBALANCING\nstate RUNNING\nstate PENDING_SHUTDOWN\nstate NOT_RUNNING\n"
+
+
+def test_prints_an_object_for_each_event(headrace: Headrace) -> None:
+    ran = headrace("run", "app.py", "--until-idle", "--json")
+
+    assert ran.records == [
+        {"state": "REBALANCING", "before": "CREATED"},
+        {"state": "RUNNING", "before": "REBALANCING"},
+        {"batch": 0, "records": 1200, "written": 3, "duration_ms": 40, "dropped": {"null key": 2}},
+        {"state": "PENDING_SHUTDOWN", "before": "RUNNING"},
+        {"state": "NOT_RUNNING", "before": "PENDING_SHUTDOWN"},
+    ]
+
+
+def test_prints_nothing_when_it_shall_be_quiet(headrace: Headrace) -> None:
+    ran = headrace("run", "app.py", "--until-idle", "--quiet")
+    assert ran.out + ran.err == ""
+
+
+def test_settings_of_the_command_line_come_before_those_of_the_program(headrace: Headrace, tmp_path: Path) -> None:
+    headrace("run", "app.py", "--until-idle", "--set", "application.id=other", "--set", f"state.dir={tmp_path}")
+    config = EngineDouble.last.application.config
+    assert (config.application_id, config.state_dir, config["num.stream.threads"]) == ("other", tmp_path, 3)
+
+    headrace("run", "app.py", "--until-idle", "--threads", "5")
+    assert EngineDouble.last.application.config["num.stream.threads"] == 5
+    assert EngineDouble.last.application.id == "shout"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_well(headrace: Headrace, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    monkeypatch.setattr(Engine, "start", lambda self: os.kill(os.getpid(), number))
+
+    ran = headrace("run", "app.py", "--json")
+
+    assert ran.records[-1] == {"state": "NOT_RUNNING", "before": "PENDING_SHUTDOWN"}
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_failure_is_told_with_its_place(headrace: Headrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    error = ProcessingError("a function raised ValueError", at='step "parse", record lines-0@7')
+
+    def fails(self: Engine) -> int:
+        self.fail(error)
+        raise error
+
+    monkeypatch.setattr(Engine, "run_until_idle", fails)
+
+    told = headrace.fails("run", "app.py", "--until-idle", code=1)
+
+    assert "error: a function raised ValueError\n" in told
+    assert 'at: step "parse", record lines-0@7' in told
+    assert told.count("a function raised") == 1
+
+
+def test_a_topic_that_is_missing_is_named(headrace: Headrace, broker: Broker) -> None:
+    broker.delete_topic("lines")
+    assert "source topics are missing: lines" in headrace.fails("run", "app.py", code=3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("missing.py",), 3, "there is no file missing.py"),
+        (("app.py", "--set", "nonsense"), 2, "'nonsense' is no setting"),
+        (("app.py", "--set", "num.stream.thread=2"), 2, "Did you mean num.stream.threads?"),
+        (("app.py", "--threads", "0"), 2, "--threads"),
+        (("app.py", "--broker", "embedded:nowhere"), 3, "there is no broker at embedded:nowhere"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(headrace: Headrace, arguments: Any, code: int, said: str) -> None:
+    assert said in headrace.fails("run", *arguments, code=code)
+
+
+def test_the_panel_shows_what_is_going_on() -> None:
+    now = [0.0]
+    panel = Panel("shout", lambda: 17, clock=lambda: now[0])
+    panel.state(StreamsState.RUNNING, StreamsState.REBALANCING)
+    panel.batch(REPORT)
+    now[0] = 5.0
+    panel.batch(REPORT)
+    panel.restore(RestoreEvent(RestoreStep.BATCH, "counts", "changelog", 1, 30, 10, 40, 70))
+
+    shown = drawn(panel)
+    assert "RUNNING" in shown
+    assert "2,400" in shown
+    assert " 240 " in shown
+    assert " 17 " in shown
+    assert "4 (null key)" in shown
+    assert "restoring counts 1" in shown
+    assert "30/60" in shown
+
+    panel.restore(RestoreEvent(RestoreStep.END, "counts", "changelog", 1, 60, 10, 70, 70))
+    now[0] = 60.0
+    assert "restoring" not in drawn(panel)
+    assert panel.rate() == 0
+
+
+def drawn(panel: Panel) -> str:
+    console = Console(width=140)
+    with console.capture() as captured:
+        console.print(panel.render())
+    return captured.get()

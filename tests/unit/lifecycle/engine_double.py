@@ -1,0 +1,71 @@
+"""An engine that runs nothing: it notes what is asked of it, and fails when it is told to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.batch.reports import BatchReport
+from headrace.errors import IllegalStateError
+from headrace.query.layout import lay_out_existing
+
+
+class EngineDouble:
+    """Takes the place of SparkEngine in tests of the states. ``last`` is the one that was made last."""
+
+    last: EngineDouble
+
+    def __init__(
+        self,
+        topology: Any,
+        settings: Mapping[str, Any],
+        broker: Any,
+        *,
+        session: Any = None,
+        on_batch: Callable[[BatchReport], None],
+        on_failure: Callable[[BaseException], None],
+    ) -> None:
+        EngineDouble.last = self
+        self.application = lay_out_existing(topology, settings, broker)
+        self.on_batch, self.on_failure = on_batch, on_failure
+        self.is_on = self.is_closed = False
+        self.starts = 0
+        self.threads = [self.application.config["num.stream.threads"]]
+        self.may_close = threading.Event()
+        self.may_close.set()
+        self.renewed = threading.Event()
+        self.fenced: BaseException | None = None
+        self.fails_to_start: list[Exception] = []
+
+    def start(self) -> None:
+        if self.is_on or self.is_closed:
+            raise IllegalStateError("an engine cannot be started twice")
+        if self.fails_to_start:
+            raise self.fails_to_start.pop()
+        self.is_on = True
+        self.starts += 1
+
+    def stop(self, timeout: float | None = None) -> bool:
+        self.is_on = False
+        return True
+
+    def set_threads(self, count: int) -> None:
+        self.threads.append(count)
+
+    def run_until_idle(self) -> int:
+        return 0
+
+    def renew_lease(self) -> None:
+        self.renewed.set()
+        if self.fenced is not None:
+            raise self.fenced
+
+    def close(self) -> None:
+        self.may_close.wait(30)
+        self.is_on, self.is_closed = False, True
+
+    def fail(self, error: BaseException) -> None:
+        """What the engine does when a batch cannot be run."""
+        self.is_on = False
+        self.on_failure(error)

@@ -1,0 +1,72 @@
+"""SIGTERM and Ctrl-C are a wish; a second Ctrl-C is an order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from headrace.lifecycle.signals import own_interrupts, stop_signals
+from headrace.lifecycle.worker_path import shared_import_path
+
+
+def send(number: int) -> None:
+    os.kill(os.getpid(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_is_a_wish(number: int) -> None:
+    before = signal.getsignal(number)
+    with stop_signals() as wish:
+        assert not wish.is_there
+        send(number)
+        assert wish.is_there
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_interrupt_is_raised() -> None:
+    with stop_signals():
+        send(signal.SIGINT)
+        with pytest.raises(KeyboardInterrupt):
+            send(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_sigterm_may_come_often() -> None:
+    with stop_signals() as wish:
+        send(signal.SIGTERM)
+        send(signal.SIGTERM)
+        assert wish.is_there
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    handlers = []
+
+    def look() -> None:
+        with stop_signals(), own_interrupts():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.default_int_handler]
+
+
+def test_the_handler_of_interrupts_is_kept() -> None:
+    with own_interrupts():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("before", [None, "/somewhere"])
+def test_processes_find_what_this_one_finds(monkeypatch: pytest.MonkeyPatch, before: str | None) -> None:
+    monkeypatch.setattr("sys.path", ["", "/lib/one", os.path.dirname(os.__file__), os.path.dirname(pytest.__path__[0])])
+    if before is None:
+        monkeypatch.delenv("PYTHONPATH", raising=False)
+    else:
+        monkeypatch.setenv("PYTHONPATH", before)
+    with shared_import_path():
+        assert os.environ["PYTHONPATH"] == f"{os.getcwd()}:/lib/one"
+    assert os.environ.get("PYTHONPATH") == before
