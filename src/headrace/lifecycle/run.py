@@ -14,7 +14,6 @@ from headrace.lifecycle import state_directory
 from headrace.lifecycle.background import Background
 from headrace.lifecycle.failures import UncaughtExceptionHandler
 from headrace.lifecycle.restores import RestoreWatch
-from headrace.lifecycle.signals import own_interrupts
 from headrace.lifecycle.states import StateMachine
 from headrace.lifecycle.supervisor import Supervisor
 from headrace.lifecycle.worker_path import shared_import_path
@@ -80,7 +79,7 @@ class Run:
     def start(self) -> None:
         """Begin to run batches."""
         self._background.start()
-        with own_interrupts(), shared_import_path():
+        with shared_import_path():
             self.supervisor.start()
 
     def close(self) -> None:

@@ -43,16 +43,3 @@ def stop_signals() -> Iterator[StopWish]:
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def own_interrupts() -> Iterator[None]:
-    """Keep the handler of Ctrl-C. Spark sets one that cancels the jobs, which is no way to end between batches."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    earlier = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, earlier)

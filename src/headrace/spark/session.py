@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -53,7 +55,7 @@ def open_session(config: StreamsConfig, threads: int) -> SparkSession:
     settings |= {**_OURS, **given}
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _private_files():
+    with _private_files(), _own_interrupts():
         return builder.getOrCreate()
 
 
@@ -86,3 +88,16 @@ def _private_files() -> Iterator[None]:
         yield
     finally:
         os.umask(before)
+
+
+@contextmanager
+def _own_interrupts() -> Iterator[None]:
+    """Keep the handler of Ctrl-C. Spark sets one that cancels the jobs, which is no way to end between batches."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    earlier = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, earlier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections import Counter
 from pathlib import Path
@@ -33,6 +34,11 @@ def test_a_session_that_was_given_is_left_as_it_was(
     assert dict(spark.conf.getAll) == before
     assert spark.range(3).count() == 3
     assert not spark.streams.active
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_session_that_was_opened_leaves_ctrl_c_to_python() -> None:
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_it_stops_between_batches_while_records_come_and_goes_on_exactly(

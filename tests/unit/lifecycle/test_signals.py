@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from headrace.lifecycle.signals import own_interrupts, stop_signals
+from headrace.lifecycle.signals import stop_signals
 from headrace.lifecycle.worker_path import shared_import_path
 
 
@@ -27,11 +27,12 @@ def test_the_first_signal_is_a_wish(number: int) -> None:
 
 
 def test_a_second_interrupt_is_raised() -> None:
+    before = signal.getsignal(signal.SIGINT)
     with stop_signals():
         send(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
             send(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_sigterm_may_come_often() -> None:
@@ -42,22 +43,17 @@ def test_sigterm_may_come_often() -> None:
 
 
 def test_other_threads_leave_signals_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
     handlers = []
 
     def look() -> None:
-        with stop_signals(), own_interrupts():
+        with stop_signals():
             handlers.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=look)
     thread.start()
     thread.join()
-    assert handlers == [signal.default_int_handler]
-
-
-def test_the_handler_of_interrupts_is_kept() -> None:
-    with own_interrupts():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert handlers == [before]
 
 
 @pytest.mark.parametrize("before", [None, "/somewhere"])
