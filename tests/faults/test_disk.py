@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -183,8 +184,8 @@ def test_no_handler_goes_on_without_the_disk(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("owned", ["broker", "state"])
 def test_a_directory_of_somebody_else_is_an_error_that_tells_what_to_do(owned: str) -> None:
     # Not below pytest's directory: nobody else may look into that.
-    directory = Path(f"/tmp/headrace-faults-{os.getpid()}-{owned}")
-    directory.mkdir(mode=0o755)
+    directory = Path(tempfile.mkdtemp(prefix="headrace-faults-"))
+    directory.chmod(0o755)
     try:
         scene = Scene(directory)
         scene.send(10)

@@ -6,16 +6,15 @@ changelogs where nobody sees them yet, and puts the task down again. Only a comm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from headrace.batch.offsets import OffsetRange
 from headrace.batch.progress import TaskProgress
 from headrace.batch.restoring import restore_stale_stores
 from headrace.batch.spool import Spool
+from headrace.batch.user_code import user_code
 from headrace.batch.visit_contract import VisitRequest, VisitResult, deliveries
 from headrace.batch.visit_input import VisitInput
 from headrace.batch.visit_output import VisitOutput
@@ -44,63 +43,81 @@ def run_visit(
     global_stores: dict[str, Any] | None = None,
 ) -> VisitResult:
     """Do the work of one visit; records for other tasks go to ``sent``. An error leaves nothing behind that counts."""
-    batch, before = request.batch, request.before
+    batch = request.batch
     with ExitStack() as ending:
         stage = ending.enter_context(broker.stage(application.id, batch.epoch, batch.batch_id, request.attempt))
         output = VisitOutput(application, request, stage, broker, sent)
         source = VisitInput(request, broker)
-        task = StreamTask(
-            application.topology.task_plan(request.task.subtopology),
-            application.config,
-            output,
-            partitions=application.topics.partitions_of(request.task),
-            task_id=str(request.task),
-            partition=request.task.partition,
-            clock=clock,
-            state_dir=application.state_dir(request.task),
-            global_stores=global_stores or {},
-            lag_of=source.lag_of,
-            punctuated_nodes=request.visit.nodes,
-        )
+        task = _task(application, request, output, source, clock, global_stores or {})
         ending.callback(task.abandon)
-        positions = request.order.positions if request.earlier is None else None
-        opening = task.open(
-            request.stores,
-            positions=positions,
-            kept=None if before is None else before.kept,
-            wait_seconds=_LOCK_SECONDS,
-        )
-        staged = () if request.earlier is None else request.earlier.segments
-        restored = restore_stale_stores(task, opening, broker, request.committed, staged)
-        task.start(request.committed if before is None else {})
+        restored = _open(task, request, broker)
         reach(STARTED)
-        source.feed(task, batch.now_ms)
-        task.punctuate_wall_clock()
-        commit = task.commit()
+        with user_code(task.context):
+            source.feed(task, batch.now_ms)
+            task.punctuate_wall_clock()
+            commit = task.commit()
         output.finish()
-        result = VisitResult(
-            task=request.number,
-            level=request.visit.level,
-            attempt=request.attempt,
-            segments=[],
-            offsets=list(_offsets(request.reading.ranges, task, commit)),
-            progress=TaskProgress(
-                request.stores.target, commit.kept, task.next_wall_clock_punctuation_ms, source.repartition_ends
-            ),
-            records=source.count,
-            dropped=dict(task.context.metrics.dropped_records_by_reason),
-            lost=request.reading.lost,
-            restored=[(*place, count) for place, count in restored.items()],
-            sent=deliveries(sent),
-            heard=request.heard,
-        )
+        # What is asked of the task is asked before it closes; only then are its stores written and the stage complete.
+        offsets = list(_offsets(request.reading.ranges, task, commit))
+        next_punctuation_ms = task.next_wall_clock_punctuation_ms
         task.suspend()
         task.close()
         reach(STORES_WRITTEN)
         segments = stage.finish()
         reach(STAGED)
         ending.pop_all()
-    return msgspec.structs.replace(result, segments=segments)
+    return VisitResult(
+        task=request.number,
+        level=request.visit.level,
+        attempt=request.attempt,
+        segments=segments,
+        offsets=offsets,
+        progress=TaskProgress(request.stores.target, commit.kept, next_punctuation_ms, source.repartition_ends),
+        records=source.count,
+        dropped=dict(task.context.metrics.dropped_records_by_reason),
+        lost=request.reading.lost,
+        restored=[(*place, count) for place, count in restored.items()],
+        sent=deliveries(sent),
+        heard=request.heard,
+    )
+
+
+def _task(
+    application: Application,
+    request: VisitRequest,
+    output: VisitOutput,
+    source: VisitInput,
+    clock: Callable[[], int],
+    global_stores: dict[str, Any],
+) -> StreamTask:
+    return StreamTask(
+        application.topology.task_plan(request.task.subtopology),
+        application.config,
+        output,
+        partitions=application.topics.partitions_of(request.task),
+        task_id=str(request.task),
+        partition=request.task.partition,
+        clock=clock,
+        state_dir=application.state_dir(request.task),
+        global_stores=global_stores,
+        lag_of=source.lag_of,
+        punctuated_nodes=request.visit.nodes,
+    )
+
+
+def _open(task: StreamTask, request: VisitRequest, broker: Broker) -> Mapping[tuple[str, str, int], int]:
+    """Take the task up where the last visit put it down; what had to be replayed from changelogs for that."""
+    before, earlier = request.before, request.earlier
+    opening = task.open(
+        request.stores,
+        positions=request.order.positions if earlier is None else None,
+        kept=None if before is None else before.kept,
+        wait_seconds=_LOCK_SECONDS,
+    )
+    staged = () if earlier is None else earlier.segments
+    restored = restore_stale_stores(task, opening, broker, request.committed, staged)
+    task.start(request.committed if before is None else {})
+    return restored
 
 
 def _offsets(

@@ -1,8 +1,8 @@
 """The batch engine on Spark: one streaming query, one job per batch, one commit at its end.
 
 Everything that has to outlive the process is in that commit: offsets, outputs, changelogs, versions of stores. So the
-checkpoint of the query is disposable. Each start has a new one in a temporary directory, and a batch that was under way
-when the process ended is planned anew.
+checkpoint of the query is disposable. Each start has a new one, and a batch that was under way when the process ended
+is planned anew.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.batch.parcels import Parcel
 from headrace.batch.reading_plan import reading_plan
 from headrace.errors import StreamsError
+from headrace.private_directories import make_private
 from headrace.spark.parcel_rows import SCHEMA, from_batches
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions
 from headrace.spark.worker import LevelFunction, Shipment
@@ -73,7 +74,7 @@ class BatchQuery:
         self._is_stopping = False
         self._failure: BaseException | None = None
         shipped = Shipment(uuid.uuid4().hex, broker, cloudpickle.dumps(application))  # type: ignore[no-untyped-call]
-        self._directory = tempfile.mkdtemp(prefix="headrace-spark-")
+        self._directory = _new_checkpoint(application.config.application_dir, shipped.run)
         try:
             self._shipment: Broadcast[Shipment] = session.sparkContext.broadcast(shipped)
             self._query = self._start(session, SourceOptions(broker, plan, self._groups), application.config["poll.ms"])
@@ -116,7 +117,7 @@ class BatchQuery:
             own.conf.set(name, value)
         own.dataSource.register(RangeSource)
         ranges = own.readStream.format(FORMAT).option("headrace", msgspec.json.encode(options).decode()).load()
-        writer = ranges.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", self._directory)
+        writer = ranges.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", str(self._directory))
         for left in reversed(range(_START_TRIES)):
             query = writer.queryName(f"headrace-{options.plan.application}").start()
             if _has_begun(query) or not left:
@@ -166,6 +167,17 @@ class BatchQuery:
             except _SPARK_ERRORS:
                 pass  # Spark itself is gone.
             shutil.rmtree(self._directory, ignore_errors=True)
+
+
+def _new_checkpoint(home: Path, run: str) -> Path:
+    """A directory for the checkpoint of one run; those that earlier runs left, because they were killed, go away.
+
+    It has a name of its own: a process that was replaced, but does not know it yet, may still write to its own.
+    """
+    parent = home / "spark"
+    shutil.rmtree(parent, ignore_errors=True)
+    make_private(parent / run)
+    return parent / run
 
 
 def _has_begun(query: StreamingQuery) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sysconfig
 from pathlib import Path
-from types import TracebackType
+from types import FrameType
 
 from headrace.errors import HeadraceError, ProcessingError
 from headrace.records import RecordContext
@@ -20,19 +20,35 @@ def raised_at(error: BaseException) -> str | None:
 
     The frames after the last one of ours are looked at: the innermost that lies in no library wins.
     """
-    run: list[TracebackType] = []
-    last_run: list[TracebackType] = []
+    steps = []
     step = error.__traceback__
     while step is not None:
-        if step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        steps.append((step.tb_frame.f_code.co_filename, step.tb_lineno))
+        step = step.tb_next
+    return _own_line(steps)
+
+
+def line_of(frame: FrameType | None) -> str | None:
+    """``file:line`` of the user's program that is running in ``frame``."""
+    steps = []
+    while frame is not None:
+        steps.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    return _own_line(steps[::-1])
+
+
+def _own_line(steps: list[tuple[str, int]]) -> str | None:
+    run: list[tuple[str, int]] = []
+    last_run = run
+    for file, line in steps:
+        if file.startswith(_PACKAGE):
             run = []
         else:
-            run.append(step)
+            run.append((file, line))
             last_run = run
-        step = step.tb_next
-    own = [step for step in last_run if not step.tb_frame.f_code.co_filename.startswith(_LIBRARIES)]
+    own = [step for step in last_run if not step[0].startswith(_LIBRARIES)]
     found = own[-1] if own else last_run[0] if last_run else None
-    return None if found is None else f"{found.tb_frame.f_code.co_filename}:{found.tb_lineno}"
+    return None if found is None else f"{found[0]}:{found[1]}"
 
 
 def processing_error(what: str, node: str, context: RecordContext | None, error: BaseException) -> ProcessingError:

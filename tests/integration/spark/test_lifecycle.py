@@ -99,15 +99,17 @@ def test_an_engine_is_started_once_and_closed_as_often_as_one_likes(
     assert engine.stop()
 
 
-def test_nothing_is_left_of_a_query_that_has_ended(
-    tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+def test_nothing_is_left_of_a_query_that_has_ended_or_was_killed(
+    tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
     broker.create_topic("lines")
     append(broker, "lines", LINES[:1])
-    with SparkEngine(word_count(), settings(tmp_path), broker, session=spark) as engine:
+    engine = SparkEngine(word_count(), settings(tmp_path), broker, session=spark)
+    checkpoints = engine.application.config.application_dir / "spark"
+    (checkpoints / "killed" / "offsets").mkdir(parents=True)
+    with engine:
         engine.run_until_idle()
-        checkpoint = next((tmp_path / "temporary").iterdir())
+        (checkpoint,) = checkpoints.iterdir()
+        assert checkpoint.name != "killed"
         assert checkpoint.stat().st_mode & 0o777 == 0o700
-    assert list((tmp_path / "temporary").iterdir()) == []
+    assert list(checkpoints.iterdir()) == []

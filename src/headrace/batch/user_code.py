@@ -1,0 +1,65 @@
+"""What a visit does about functions that do not come back: they hang, or they want the process to end."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from headrace.errors import ProcessingError
+from headrace.task.context import Origin, TaskContext
+from headrace.task.failures import line_of, raised_at
+
+_LOOKS = 4
+"""How often the watch looks while the time runs out."""
+
+
+@contextmanager
+def user_code(context: TaskContext) -> Iterator[None]:
+    """Run functions of users: one that stays at a record for ``task.timeout.ms``, or exits, is a ProcessingError.
+
+    The watch is a timer that interrupts the main thread, whatever it does; other threads cannot be interrupted.
+    """
+    try:
+        with _watch(context, context.config["task.timeout.ms"] / 1000):
+            yield
+    except SystemExit as error:
+        message = f"a function ended its process (exit code {error.code})"
+        hint = "Raise an error instead: a worker runs other tasks too."
+        raise ProcessingError(message, hint=hint, at=_place(context, raised_at(error))) from error
+
+
+@contextmanager
+def _watch(context: TaskContext, seconds: float) -> Iterator[None]:
+    if not seconds or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seen: Origin | None = None
+    looks = 0
+
+    def look(_: int, frame: FrameType | None) -> None:
+        nonlocal seen, looks
+        origin = context.origin if context.is_active else None
+        looks = looks + 1 if origin is not None and origin is seen else 0
+        seen = origin
+        if looks >= _LOOKS:
+            looks = 0
+            message = f"a function did not return for {seconds:g} s"
+            hint = "Mend it, or raise task.timeout.ms if it needs that long for one record."
+            raise ProcessingError(message, hint=hint, at=_place(context, line_of(frame)))
+
+    handler = signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, seconds / _LOOKS, seconds / _LOOKS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def _place(context: TaskContext, line: str | None) -> str:
+    record = context.record_context
+    read = f"record {record.metadata}" if record is not None and record.topic is not None else "a punctuation"
+    return ", ".join(place for place in (f"task {context.task_id}", read, line) if place is not None)

@@ -1,0 +1,153 @@
+"""Row P3: functions that hang, exit, fork, or print without end. The culprit is named, the rest lives on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace import Processor, PunctuationType, Record, StreamsBuilder, Topology
+from headrace.batch.local import LocalEngine
+from headrace.broker.embedded import EmbeddedBroker
+from headrace.errors import ProcessingError
+from headrace.spark.engine import SparkEngine
+from tests.integration.batch.programs import append, read, settings
+
+BAD = "bad"
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
+    with EmbeddedBroker(tmp_path / "broker", fsync=False) as broker:
+        broker.create_topic("in")
+        append(broker, "in", [("k", "good"), ("k", BAD), ("k", "fine")])
+        yield broker
+
+
+def sleeps() -> None:
+    time.sleep(600)
+
+
+def loops() -> None:
+    while True:
+        pass
+
+
+def hides() -> None:
+    try:
+        sleeps()
+    except Exception:
+        loops()
+
+
+def exits() -> None:
+    sys.exit(3)
+
+
+def forks() -> None:
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def prints() -> None:
+    for _ in range(100):
+        print("x" * 100_000)
+
+
+def shouting(bad: Callable[[], None]) -> Topology:
+    """Values in capitals; ``bad`` is called for a bad one."""
+
+    def shout(value: str) -> str:
+        if value == BAD:
+            bad()
+        return value.upper()
+
+    builder = StreamsBuilder()
+    builder.stream("in").map_values(shout).to("out")
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (sleeps, "a function did not return for 0.5 s"),
+        (loops, "a function did not return for 0.5 s"),
+        (hides, "a function did not return for 0.5 s"),
+        (exits, "a function ended its process (exit code 3)"),
+    ],
+)
+def test_a_function_that_does_not_come_back_is_named_with_its_record(
+    bad: Callable[[], None], said: str, tmp_path: Path, broker: EmbeddedBroker
+) -> None:
+    with (
+        LocalEngine(shouting(bad), settings(tmp_path, **{"task.timeout.ms": 500}), broker) as engine,
+        pytest.raises(ProcessingError) as raised,
+    ):
+        engine.run_until_idle()
+    assert raised.value.message == said
+    assert raised.value.at is not None
+    task, record, place = raised.value.at.split(", ")
+    assert (task, record) == ("task 0_0", "record in-0@1")
+    file, line = place.split(":")
+    assert file == __file__
+    inside = loops if bad is hides else bad
+    assert 0 < int(line) - inside.__code__.co_firstlineno <= 2
+    assert not broker.committed("app")
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    with LocalEngine(shouting(forks), settings(tmp_path), broker) as engine:
+        engine.run_until_idle()
+    assert [value for _, value in read(broker, "out")] == [b"GOOD", b"BAD", b"FINE"]
+
+
+class Waiting(Processor):
+    """Has a punctuation that hangs."""
+
+    def init(self, context: Any) -> None:
+        context.schedule(timedelta(milliseconds=1), PunctuationType.STREAM_TIME, lambda _: sleeps())
+
+    def process(self, record: Record[Any, Any]) -> None:
+        pass
+
+
+def test_a_punctuation_that_hangs_is_an_error_too(tmp_path: Path, broker: EmbeddedBroker) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").process(Waiting)
+    with (
+        LocalEngine(builder.build(), settings(tmp_path, **{"task.timeout.ms": 300}), broker) as engine,
+        pytest.raises(ProcessingError, match="did not return") as raised,
+    ):
+        engine.run_until_idle()
+    assert raised.value.at is not None and "a punctuation" in raised.value.at
+
+
+def test_many_records_that_take_their_time_are_no_stall(tmp_path: Path, broker: EmbeddedBroker) -> None:
+    append(broker, "in", [("k", BAD)] * 30)
+    slow = shouting(lambda: time.sleep(0.02))
+    with LocalEngine(slow, settings(tmp_path, **{"task.timeout.ms": 300}), broker) as engine:
+        engine.run_until_idle()
+    assert len(read(broker, "out")) == 33
+
+
+def test_a_worker_survives_such_a_function_and_other_applications_with_it(
+    tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession
+) -> None:
+    quick = {"task.timeout.ms": 500}
+    with (
+        SparkEngine(shouting(sleeps), settings(tmp_path, **quick), broker, session=spark) as engine,
+        pytest.raises(ProcessingError) as raised,
+    ):
+        engine.run_until_idle()
+    assert raised.value.at is not None and "in-0@1" in raised.value.at and "test_user_code.py" in raised.value.at
+    with SparkEngine(shouting(prints), settings(tmp_path), broker, session=spark) as engine:
+        engine.run_until_idle()
+    assert [value for _, value in read(broker, "out")] == [b"GOOD", b"BAD", b"FINE"]
