@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 
@@ -71,7 +72,8 @@ def _act(name: str, action: str) -> None:
     if action == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif action == "stop":
-        os.kill(os.getpid(), signal.SIGSTOP)
+        # Sent to the process, it could reach another thread first, and this one would run on for a moment.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
     elif action == "sleep":
         time.sleep(_SLEEP_SECONDS)
     else:

@@ -6,21 +6,26 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
 
 from headrace.batch.parcels import Parcel
 
-SCHEMA = "target int, kind int, level int, sender int, sequence int, topic string, attempt string, data binary"
 BATCH_BYTES = 4 << 20
 
+_NUMBERS = ("target", "kind", "level", "sender", "sequence")
+_TEXTS = ("topic", "attempt")
+SCHEMA = StructType(
+    [
+        *(StructField(name, IntegerType()) for name in _NUMBERS),
+        *(StructField(name, StringType()) for name in _TEXTS),
+        StructField("data", BinaryType()),
+    ]
+)
+"""As an object: text would be parsed anew, by Java, for every level of every batch (measured: 10 to 40 ms)."""
 _ARROW = pa.schema(
     [
-        ("target", pa.int32()),
-        ("kind", pa.int32()),
-        ("level", pa.int32()),
-        ("sender", pa.int32()),
-        ("sequence", pa.int32()),
-        ("topic", pa.string()),
-        ("attempt", pa.string()),
+        *((name, pa.int32()) for name in _NUMBERS),
+        *((name, pa.string()) for name in _TEXTS),
         ("data", pa.binary()),
     ]
 )

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
+from pyspark.sql.types import StructType
 
 from headrace.batch.failures import pack_failure
 from headrace.batch.parcels import Kind, Parcel
@@ -40,7 +41,7 @@ class RangeSource(DataSource):
         """How queries call it."""
         return FORMAT
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         """That of parcels."""
         return SCHEMA
 
