@@ -17,7 +17,7 @@ from tests.conformance import engine_report
 from tests.conformance.cases import check_all, load_cases, quiet
 from tests.conformance.compare import ASPECTS, Verdict
 from tests.conformance.engine_verdicts import check_all_on_engine
-from tests.conformance.engines import ENGINES
+from tests.conformance.engines import ENGINES, OWN_CLOCK
 from tests.conformance.on_batches import Layout
 
 
@@ -57,6 +57,8 @@ def _run_on_engine(cases: list[Any], arguments: argparse.Namespace) -> int:
         for partitions in arguments.partitions.split(",")
         for seed in arguments.seeds.split(",")
     ]
+    if arguments.engine in OWN_CLOCK:
+        layouts = [layout.in_few_batches() for layout in layouts]
     verdicts = check_all_on_engine(cases, arguments.engine, layouts)
     if arguments.json:
         print(json.dumps(engine_report.as_json(verdicts), indent=2, default=str))

@@ -12,7 +12,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -58,6 +58,10 @@ class Layout:
     """The most that are appended before the engine runs."""
     is_limited: bool = True
     """Whether some runs let the engine take a few records at a time only."""
+
+    def in_few_batches(self) -> Layout:
+        """The same with as much in a batch as can be: a batch on Spark takes a while."""
+        return replace(self, most_records=1000, is_limited=False)
 
     def can_run(self, case: Json) -> bool:
         """Whether there is something to compare: with caches only tables are."""

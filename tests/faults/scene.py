@@ -64,7 +64,7 @@ def model_of(records: Iterable[NewRecord]) -> Model:
         counts.append((word, totals[word].to_bytes(8, "big")))
     content = {word: count.to_bytes(8, "big") for word, count in totals.items()}
     outputs = {"echo": echo, "counts": counts}
-    return Model({"events": len(echo)}, outputs, {"totals": content}, processed=len(echo))
+    return Model({"events": len(echo)}, outputs, {"totals": content}, processed=len(echo), one_for_each="echo")
 
 
 class Scene:

@@ -21,7 +21,7 @@ from headrace.batch.parcels import Parcel
 from headrace.batch.reading_plan import reading_plan
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
-from headrace.spark.parcel_rows import SCHEMA, from_batches
+from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions
 from headrace.spark.worker import LevelFunction, Shipment
 
@@ -138,7 +138,7 @@ class BatchQuery:
         try:
             for level in range(self._levels):
                 if level:
-                    rows = rows.repartitionById(self._groups, "target")
+                    rows = rows.repartitionById(self._groups, TARGET)
                 rows = rows.mapInArrow(LevelFunction(self._shipment, order, level), SCHEMA)
             return from_batches(rows.toArrow().to_batches())
         except _SPARK_ERRORS as error:

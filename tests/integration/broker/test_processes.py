@@ -58,14 +58,16 @@ def test_many_processes_append_and_read_at_once(broker: EmbeddedBroker, tmp_path
     directory, done = str(broker.directory), str(tmp_path / "done")
     appends, seeds = 40, [random.randrange(10**9) for _ in range(4)]
     upkeep = start(worker.maintain_until, directory, done)
-    writers = [start(worker.append_in_order, directory, number, appends, seed) for number, seed in enumerate(seeds)]
-    for writer in writers:
-        finish(writer)
-    ends = broker.end_offsets([("log", 0), ("log", 1)])
-    readers = [start(worker.follow, directory, partition, ends["log", partition]) for partition in range(2)]
-    for reader in readers:
-        finish(reader)
-    Path(done).touch()
+    try:
+        writers = [start(worker.append_in_order, directory, number, appends, seed) for number, seed in enumerate(seeds)]
+        for writer in writers:
+            finish(writer)
+        ends = broker.end_offsets([("log", 0), ("log", 1)])
+        readers = [start(worker.follow, directory, partition, ends["log", partition]) for partition in range(2)]
+        for reader in readers:
+            finish(reader)
+    finally:
+        Path(done).touch()
     finish(upkeep)
     counts = dict.fromkeys(range(4), 0)
     for partition in range(2):
