@@ -16,6 +16,8 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from headrace.python_path import python_path
+
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
 
@@ -24,6 +26,7 @@ _RETRIES = 4
 """In local mode Spark tries a task once unless it is told otherwise: a worker that dies would end the query."""
 
 _LOGGING = Path(__file__).parent / "log4j2.properties"
+_STARTUP = Path(__file__).parent / "startup"
 _OURS: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -55,7 +58,8 @@ def open_session(config: StreamsConfig, threads: int) -> SparkSession:
     settings |= {**_OURS, **given}
     for name, value in settings.items():
         builder = builder.config(name, value)
-    with _private_files(), _own_interrupts():
+    given_path = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    with _private_files(), _own_interrupts(), python_path([_STARTUP, *given_path]):
         return builder.getOrCreate()
 
 
