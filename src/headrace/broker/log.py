@@ -241,7 +241,9 @@ class LogReader:
     def _records(self, partition: Partition, start: int, end: int) -> Iterator[tuple[list[LogRecord], int]]:
         for batch, segment, chunk in self.batches(partition, start, end):
             offsets = offsets_in(batch, chunk.first, segment.base_offset)
+            # A chunk that was merged meanwhile begins with records that were read before.
             low, high = bisect_left(offsets, start), bisect_left(offsets, end)
+            start = segment.base_offset + chunk.next
             if high - low < batch.num_rows:
                 batch, offsets = batch.slice(low, high - low), offsets[low:high]
             if offsets:

@@ -92,3 +92,13 @@ def test_a_swap_that_comes_too_late_changes_nothing(broker: EmbeddedBroker, monk
     assert broker.merge("clicks", at=2) == 0
     assert len(files(broker)) == 2
     assert [offset for offset, _, _ in entries(broker, "clicks")] == list(range(20, 60))
+
+
+def test_a_reader_under_whose_feet_is_merged_reads_no_record_twice(broker: EmbeddedBroker) -> None:
+    for number in range(6):
+        put(broker, "clicks", *[(b"%d" % number, BIG)] * 20)
+    reading = broker.read("clicks", 0, 3, max_records=20)
+    offsets = [record[2] for record in next(reading)]
+    assert broker.merge("clicks", at=2)
+    offsets += [record[2] for records in reading for record in records]
+    assert offsets == list(range(3, 120))
