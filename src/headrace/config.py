@@ -29,6 +29,7 @@ __all__ = ["StreamsConfig", "topology_optimizations"]
 _SERDE_NAMES = frozenset(serde.__all__) - {"Serde", "of", "avro", "protobuf", "windowed"}
 _MAX_TAG_NAME, _MAX_TAG_VALUE = 20, 30
 _TRANSACTION_TIMEOUT_MS = 10_000
+_MAX_POLL_INTERVAL_MS = 300_000
 
 
 class StreamsConfig:
@@ -94,6 +95,21 @@ class StreamsConfig:
         {'max.poll.records': 500}
         """
         return {name.removeprefix(prefix): value for name, value in self.originals.items() if name.startswith(prefix)}
+
+    def of_main_consumer(self, name: str) -> tuple[str, Any] | None:
+        """How a setting of the consumer that feeds tasks is written, and what it says; None where nobody said.
+
+        >>> StreamsConfig({"consumer.max.poll.records": 500}).of_main_consumer("max.poll.records")
+        ('consumer.max.poll.records', 500)
+        """
+        written = (f"{prefix}{name}" for prefix in ("main.consumer.", "consumer."))
+        return next(((each, self.originals[each]) for each in written if each in self.originals), None)
+
+    @property
+    def max_poll_interval_ms(self) -> int:
+        """How long a task may take before it asks for the next record."""
+        given = self.of_main_consumer("max.poll.interval.ms")
+        return _MAX_POLL_INTERVAL_MS if given is None else number(1)(*given)
 
     @property
     def application_id(self) -> str:

@@ -184,7 +184,7 @@ SETTINGS: Mapping[str, Setting] = _settings(
         "most records a batch reads; at least one per partition that has any; None: all there are",
         nullable=True,
     ),
-    Setting("task.timeout.ms", 5 * _MINUTE_MS, number(0), "how long a function may take for one record; 0: no limit"),
+    Setting("task.timeout.ms", 5 * _MINUTE_MS, number(0), "how long a task may stall before that is an error"),
     Setting("poll.ms", 100, number(0), "how long to wait for input"),
     Setting("log.summary.interval.ms", 2 * _MINUTE_MS, number(), "time between summaries in the log; 0 or less: none"),
     # State and internal topics

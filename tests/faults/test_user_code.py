@@ -90,7 +90,7 @@ def test_a_function_that_does_not_come_back_is_named_with_its_record(
     bad: Callable[[], None], said: str, tmp_path: Path, broker: EmbeddedBroker
 ) -> None:
     with (
-        LocalEngine(shouting(bad), settings(tmp_path, **{"task.timeout.ms": 500}), broker) as engine,
+        LocalEngine(shouting(bad), settings(tmp_path, **{"consumer.max.poll.interval.ms": 500}), broker) as engine,
         pytest.raises(ProcessingError) as raised,
     ):
         engine.run_until_idle()
@@ -123,7 +123,7 @@ def test_a_punctuation_that_hangs_is_an_error_too(tmp_path: Path, broker: Embedd
     builder = StreamsBuilder()
     builder.stream("in").process(Waiting)
     with (
-        LocalEngine(builder.build(), settings(tmp_path, **{"task.timeout.ms": 300}), broker) as engine,
+        LocalEngine(builder.build(), settings(tmp_path, **{"consumer.max.poll.interval.ms": 300}), broker) as engine,
         pytest.raises(ProcessingError, match="did not return") as raised,
     ):
         engine.run_until_idle()
@@ -133,7 +133,7 @@ def test_a_punctuation_that_hangs_is_an_error_too(tmp_path: Path, broker: Embedd
 def test_many_records_that_take_their_time_are_no_stall(tmp_path: Path, broker: EmbeddedBroker) -> None:
     append(broker, "in", [("k", BAD)] * 30)
     slow = shouting(lambda: time.sleep(0.02))
-    with LocalEngine(slow, settings(tmp_path, **{"task.timeout.ms": 300}), broker) as engine:
+    with LocalEngine(slow, settings(tmp_path, **{"consumer.max.poll.interval.ms": 300}), broker) as engine:
         engine.run_until_idle()
     assert len(read(broker, "out")) == 33
 
@@ -141,7 +141,7 @@ def test_many_records_that_take_their_time_are_no_stall(tmp_path: Path, broker: 
 def test_a_worker_survives_such_a_function_and_other_applications_with_it(
     tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession
 ) -> None:
-    quick = {"task.timeout.ms": 500}
+    quick = {"consumer.max.poll.interval.ms": 500}
     with (
         SparkEngine(shouting(sleeps), settings(tmp_path, **quick), broker, session=spark) as engine,
         pytest.raises(ProcessingError) as raised,

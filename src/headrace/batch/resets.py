@@ -14,7 +14,6 @@ from headrace.errors import ConfigError
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
 
-_SETTINGS = ("main.consumer.auto.offset.reset", "consumer.auto.offset.reset")
 _BY_DURATION = "by_duration:"
 _DURATION = re.compile(
     r"P(?=.)(?:(?P<days>\d+)D)?(?:T(?=.)(?:(?P<hours>\d+)H)?(?:(?P<minutes>\d+)M)?(?:(?P<seconds>\d+(?:\.\d+)?)S)?)?",
@@ -52,10 +51,8 @@ def reset_policy(source: Any, config: StreamsConfig) -> ResetPolicy:
     """The policy of a source: its own ``offset_reset``, else ``consumer.auto.offset.reset``, else the default."""
     if source is not None:
         return parse_reset(source, "offset_reset")
-    for name in _SETTINGS:
-        if name in config.originals:
-            return parse_reset(config.originals[name], name)
-    return DEFAULT
+    given = config.of_main_consumer("auto.offset.reset")
+    return DEFAULT if given is None else parse_reset(given[1], given[0])
 
 
 def parse_reset(given: Any, name: str) -> ResetPolicy:

@@ -18,12 +18,13 @@ _LOOKS = 4
 
 @contextmanager
 def user_code(context: TaskContext) -> Iterator[None]:
-    """Run functions of users: one that stays at a record for ``task.timeout.ms``, or exits, is a ProcessingError.
+    """Run functions of users: one that stays at a record, or exits, is a ProcessingError.
 
-    The watch is a timer that interrupts the main thread, whatever it does; other threads cannot be interrupted.
+    ``consumer.max.poll.interval.ms`` says how long one may stay, as it says in Kafka when a thread counts as stuck. The
+    watch is a timer that interrupts the main thread, whatever it does; other threads cannot be interrupted.
     """
     try:
-        with _watch(context, context.config["task.timeout.ms"] / 1000):
+        with _watch(context, context.config.max_poll_interval_ms / 1000):
             yield
     except SystemExit as error:
         message = f"a function ended its process (exit code {error.code})"
@@ -33,7 +34,7 @@ def user_code(context: TaskContext) -> Iterator[None]:
 
 @contextmanager
 def _watch(context: TaskContext, seconds: float) -> Iterator[None]:
-    if not seconds or threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     seen: Origin | None = None
@@ -47,15 +48,15 @@ def _watch(context: TaskContext, seconds: float) -> Iterator[None]:
         if looks >= _LOOKS:
             looks = 0
             message = f"a function did not return for {seconds:g} s"
-            hint = "Mend it, or raise task.timeout.ms if it needs that long for one record."
+            hint = "Mend it, or raise consumer.max.poll.interval.ms if it needs that long for one record."
             raise ProcessingError(message, hint=hint, at=_place(context, line_of(frame)))
 
     handler = signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, seconds / _LOOKS, seconds / _LOOKS)
+    timer = signal.setitimer(signal.ITIMER_REAL, seconds / _LOOKS, seconds / _LOOKS)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.signal(signal.SIGALRM, handler)
 
 
