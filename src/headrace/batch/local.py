@@ -16,7 +16,7 @@ from headrace.batch.global_stores import GlobalStores
 from headrace.batch.level import Level
 from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Parcel
-from headrace.batch.reading_plan import PlannedBatch, Planner, reading_plan
+from headrace.batch.reading_plan import PlannedBatch, Planner, parcels, reading_plan
 from headrace.batch.reports import BatchReport
 from headrace.task.clock import system_clock
 
@@ -42,7 +42,8 @@ class LocalEngine:
         self._broker = broker
         self._clock = clock
         self._coordinator = Coordinator(topology, settings, broker, clock)
-        self._planner = Planner(reading_plan(self.application), broker)
+        self._plan = reading_plan(self.application)
+        self._planner = Planner(self._plan, broker)
         self._global_stores = GlobalStores(self.application, broker, clock)
         self.dropped_records: Counter[str] = Counter()
 
@@ -80,8 +81,8 @@ class LocalEngine:
 
     def _run(self, batch: BatchOrder, planned: PlannedBatch) -> list[Parcel]:
         stores = self._global_stores.at(batch.global_ends)
-        parcels = self._planner.parcels(planned)
+        waiting = parcels(self._plan, planned)
         for number in range(len(self.application.levels.levels)):
             level = Level(self.application, batch, number, self._broker, clock=self._clock, global_stores=stores)
-            parcels = list(level.run(parcels))
-        return parcels
+            waiting = list(level.run(waiting))
+        return waiting

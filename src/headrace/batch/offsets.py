@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 
 from headrace.batch.positions import OffsetForTime, PartitionState, Position, position_of
 
@@ -57,44 +56,12 @@ class LostRecords:
         )
 
 
-class Tick(Enum):
-    """Why a batch may be due without input."""
-
-    PUNCTUATION = "punctuation"
-    COMMIT = "commit"
-
-
-@dataclass(frozen=True, slots=True)
-class Timers:
-    """When something is due by the wall clock; None where nothing is. Both are the earliest over all tasks."""
-
-    punctuation_ms: int | None = None
-    commit_ms: int | None = None
-    """When caches that hold entries are to be flushed."""
-
-    def due(self, now_ms: int) -> tuple[Tick, ...]:
-        """What is due."""
-        times = {Tick.PUNCTUATION: self.punctuation_ms, Tick.COMMIT: self.commit_ms}
-        return tuple(tick for tick, due_ms in times.items() if due_ms is not None and due_ms <= now_ms)
-
-    @property
-    def next_ms(self) -> int | None:
-        """When to look again, even if no record comes."""
-        return min((due_ms for due_ms in (self.punctuation_ms, self.commit_ms) if due_ms is not None), default=None)
-
-
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
     """One batch. Partitions with nothing to read are left out, unless their position is still to be committed."""
 
     ranges: tuple[OffsetRange, ...]
-    ticks: tuple[Tick, ...] = ()
     lost: tuple[LostRecords, ...] = ()
-
-    @property
-    def is_due(self) -> bool:
-        """Whether there is anything to do."""
-        return bool(self.ranges or self.ticks)
 
     @property
     def size(self) -> int:
@@ -107,10 +74,9 @@ def plan_batch(
     *,
     now_ms: int,
     limit: int | None = None,
-    timers: Timers | None = None,
     offset_for_time: OffsetForTime | None = None,
 ) -> BatchPlan:
-    """The next batch. ``limit`` is ``max.records.per.batch``; ``timers`` plan one even without input."""
+    """The next batch. ``limit`` is ``max.records.per.batch``."""
     states = sorted(partitions, key=_oldest_first)
     found = [position_of(state, now_ms, offset_for_time) for state in states]
     sizes = fair_shares([state.log_end - at.offset for state, at in zip(states, found, strict=True)], limit)
@@ -121,7 +87,7 @@ def plan_batch(
     ranges = sorted(
         (each for each in planned if each.size or each.is_reset), key=lambda each: (each.topic, each.partition)
     )
-    return BatchPlan(tuple(ranges), (timers or Timers()).due(now_ms), tuple(lost))
+    return BatchPlan(tuple(ranges), tuple(lost))
 
 
 def fair_shares(waiting: Sequence[int], limit: int | None) -> list[int]:

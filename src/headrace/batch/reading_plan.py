@@ -83,8 +83,7 @@ class Planner:
     def __init__(self, plan: ReadingPlan, broker: Broker) -> None:
         self._plan = plan
         self._broker = broker
-        self._number = {TaskId(*task): number for number, task in enumerate(plan.tasks)}
-        self._reading = {each.topic: each for each in plan.topics}
+        self._reset = {each.topic: each.reset for each in plan.topics}
 
     def next_batch(self, now_ms: int, progress: Progress | None = None) -> PlannedBatch:
         """The next batch; an empty one where nothing is due."""
@@ -101,21 +100,6 @@ class Planner:
             progress = Progress(self._broker.last_committed(self._plan.application))
         return PlannedBatch(list(planned.ranges), list(self._due(progress, now_ms)), list(planned.lost))
 
-    def parcels(self, planned: PlannedBatch) -> list[Parcel]:
-        """What each task is given at the levels at which it reads something or may fire punctuations."""
-        ranges: dict[tuple[int, int], list[OffsetRange]] = {
-            (number, level): [] for number in planned.due for level in self._plan.levels[self._plan.tasks[number][0]]
-        }
-        for each in planned.ranges:
-            reading = self._reading[each.topic]
-            place = (self._number[TaskId(reading.subtopology, each.partition)], reading.level)
-            ranges.setdefault(place, []).append(each)
-        lost = {(each.topic, each.partition): each for each in planned.lost}
-        return [
-            Parcel(number, Kind.READING, level, number, 0, "", "", _packed(found, lost))
-            for (number, level), found in ranges.items()
-        ]
-
     def _states(self, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> list[PartitionState]:
         partitions = [(each.topic, number) for each in self._plan.topics for number in range(each.partitions)]
         starts, ends = self._broker.start_offsets(partitions), self._broker.end_offsets(partitions)
@@ -126,17 +110,35 @@ class Planner:
                 starts[topic, number],
                 ends[topic, number],
                 committed[topic, number].offset if (topic, number) in committed else None,
-                self._reading[topic].reset,
+                self._reset[topic],
             )
             for topic, number in partitions
         ]
 
     def _due(self, progress: Progress, now_ms: int) -> Iterable[int]:
         """The tasks whose punctuations are due, and those that were never visited: nobody knows what they schedule."""
-        for task, number in self._number.items():
-            known = progress.tasks.get(task)
+        for number, task in enumerate(self._plan.tasks):
+            known = progress.tasks.get(TaskId(*task))
             if known is None or (known.next_punctuation_ms is not None and known.next_punctuation_ms <= now_ms):
                 yield number
+
+
+def parcels(plan: ReadingPlan, planned: PlannedBatch) -> list[Parcel]:
+    """What each task is given at the levels at which it reads something or may fire punctuations."""
+    number_of = {TaskId(*task): number for number, task in enumerate(plan.tasks)}
+    readings = {each.topic: each for each in plan.topics}
+    ranges: dict[tuple[int, int], list[OffsetRange]] = {
+        (number, level): [] for number in planned.due for level in plan.levels[plan.tasks[number][0]]
+    }
+    for each in planned.ranges:
+        reading = readings[each.topic]
+        place = (number_of[TaskId(reading.subtopology, each.partition)], reading.level)
+        ranges.setdefault(place, []).append(each)
+    lost = {(each.topic, each.partition): each for each in planned.lost}
+    return [
+        Parcel(number, Kind.READING, level, number, 0, "", "", _packed(found, lost))
+        for (number, level), found in ranges.items()
+    ]
 
 
 def _packed(ranges: Iterable[OffsetRange], lost: Mapping[TopicPartition, LostRecords]) -> bytes:

@@ -139,6 +139,5 @@ class SparkEngine:
 
         report = self._coordinator.run(run)
         reach(AFTER_COMMIT)
-        if report.visits:  # Spark begins with a batch even where nothing is due
-            self._count += 1
-            self._on_batch(report)
+        self._count += 1
+        self._on_batch(report)

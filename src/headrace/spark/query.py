@@ -18,12 +18,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.batch.parcels import Parcel
-from headrace.batch.reading_plan import reading_plan
+from headrace.batch.reading_plan import PlannedBatch, parcels, reading_plan
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
 from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
-from headrace.spark.source import FORMAT, RangeSource, SourceOptions
-from headrace.spark.worker import LevelFunction, Shipment
+from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
+from headrace.spark.worker import FirstLevelFunction, LevelFunction, Shipment
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -67,8 +67,8 @@ class BatchQuery:
     ) -> None:
         self._run_batch, self._on_failure = run_batch, on_failure
         self._levels = len(application.levels.levels)
-        plan = reading_plan(application)
-        self._groups = max(1, min(len(plan.tasks), session.sparkContext.defaultParallelism))
+        self._plan = reading_plan(application)
+        self._groups = max(1, min(len(self._plan.tasks), session.sparkContext.defaultParallelism))
         self._busy = threading.Lock()
         self._ended = threading.Event()
         self._is_stopping = False
@@ -77,7 +77,7 @@ class BatchQuery:
         self._directory = _new_checkpoint(application.config.application_dir, shipped.run)
         try:
             self._shipment: Broadcast[Shipment] = session.sparkContext.broadcast(shipped)
-            self._query = self._start(session, SourceOptions(broker, plan, self._groups), application.config["poll.ms"])
+            self._query = self._start(session, SourceOptions(broker, self._plan), application.config["poll.ms"])
         except _SPARK_ERRORS as error:
             shutil.rmtree(self._directory, ignore_errors=True)
             raise _explained(error, "Spark could not start the query") from error
@@ -124,22 +124,28 @@ class BatchQuery:
                 break
         return query
 
-    def _on_batch(self, ranges: DataFrame, _: int) -> None:
+    def _on_batch(self, ranges: DataFrame, number: int) -> None:
         with self._busy:
             # Skipping a batch is harmless: what is not committed is planned again.
             if self._is_stopping or self._failure is not None:
                 return
             try:
-                self._run_batch(lambda order: self._job(ranges, order))
+                batch = planned(self._directory, number)
+                if batch is not None:
+                    self._run_batch(lambda order: self._job(ranges.sparkSession, batch, order))
             except BaseException as error:
                 self._failure = error
 
-    def _job(self, rows: DataFrame, order: bytes) -> Iterator[Parcel]:
+    def _job(self, session: SparkSession, batch: PlannedBatch, order: bytes) -> Iterator[Parcel]:
+        groups: list[list[Parcel]] = [[] for _ in range(self._groups)]
+        for parcel in parcels(self._plan, batch):
+            groups[parcel.target % len(groups)].append(parcel)
         try:
-            for level in range(self._levels):
-                if level:
-                    rows = rows.repartitionById(self._groups, TARGET)
-                rows = rows.mapInArrow(LevelFunction(self._shipment, order, level), SCHEMA)
+            numbers = session.range(0, len(groups), numPartitions=len(groups))
+            rows = numbers.mapInArrow(FirstLevelFunction(self._shipment, order, groups), SCHEMA)
+            for level in range(1, self._levels):
+                shuffled = rows.repartitionById(len(groups), TARGET)
+                rows = shuffled.mapInArrow(LevelFunction(self._shipment, order, level), SCHEMA)
             return from_batches(rows.toArrow().to_batches())
         except _SPARK_ERRORS as error:
             raise _explained(error) from error

@@ -1,27 +1,28 @@
 """The streaming data source: plans what each batch reads. Records do not pass through it; tasks read them themselves.
 
-Its offset is the plan of a batch. Structured Streaming asks for the latest one again and again, and runs a batch when
-it is another one than before. The rows of a batch are parcels that tell tasks what to read.
+Its offset is the plan of a batch. Structured Streaming asks for the latest one again and again, writes it down, and
+runs a batch when it is another one than before. The driver reads the plan there (``planned``): rows would cost another
+process for each Spark task.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
-from pyspark.sql.types import StructType
+from pyspark.sql.types import BinaryType, StructField, StructType
 
-from headrace.batch.failures import pack_failure
-from headrace.batch.parcels import Kind, Parcel
+from headrace.batch.failures import pack_failure, unpack_failure
 from headrace.batch.reading_plan import PlannedBatch, Planner, ReadingPlan
 from headrace.broker import open_broker
-from headrace.spark.parcel_rows import SCHEMA, to_batches
 from headrace.task.clock import system_clock
 
 FORMAT = "headrace"
+_NO_ROWS = StructType([StructField("nothing", BinaryType())])
 
 
 class SourceOptions(msgspec.Struct, frozen=True):
@@ -29,8 +30,27 @@ class SourceOptions(msgspec.Struct, frozen=True):
 
     broker: str
     plan: ReadingPlan
-    groups: int
-    """How many Spark tasks a level has."""
+
+
+class _Offset(msgspec.Struct, frozen=True):
+    """Either of them is there, but not before the first batch."""
+
+    number: int = 0
+    plan: PlannedBatch | None = None
+    failure: bytes | None = None
+
+
+def planned(checkpoint: Path, number: int) -> PlannedBatch | None:
+    """What the source planned for a batch that has begun; raises why it could not.
+
+    None where nothing is due: Spark begins with a batch even then.
+    """
+    # Structured Streaming writes a version, its own notes, and the offset of each source, a line each.
+    line = (checkpoint / "offsets" / str(number)).read_text().splitlines()[-1]
+    offset = msgspec.json.decode(line, type=_Offset)
+    if offset.failure is not None:
+        raise unpack_failure(offset.failure)
+    return offset.plan
 
 
 class RangeSource(DataSource):
@@ -42,20 +62,12 @@ class RangeSource(DataSource):
         return FORMAT
 
     def schema(self) -> StructType:
-        """That of parcels."""
-        return SCHEMA
+        """A source must have a column."""
+        return _NO_ROWS
 
     def streamReader(self, schema: Any) -> RangeReader:  # noqa: N802
         """The reader of a query."""
         return RangeReader(msgspec.json.decode(self.options["headrace"], type=SourceOptions))
-
-
-class _Group(InputPartition):
-    """The tasks that one Spark task takes care of, with what they are to read."""
-
-    def __init__(self, parcels: list[Parcel]) -> None:
-        super().__init__(None)
-        self.parcels = parcels
 
 
 class RangeReader(DataSourceStreamReader):
@@ -64,41 +76,34 @@ class RangeReader(DataSourceStreamReader):
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._known: Planner | None = None
-        self._latest: dict[str, Any] = self.initialOffset()
+        self._latest = _Offset()
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Workers only ``read``: they need no broker for that.
         return RangeReader, (self._options,)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Before the first batch. Where to read from is what the broker says is committed, not this."""
-        return {"number": 0, "plan": ""}
+        return _as_json(_Offset())
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """The plan of the next batch; the last one again where nothing is due."""
+        number = self._latest.number + 1
         try:
-            planned = self._planner.next_batch(system_clock())
-            if planned.is_empty:
-                return self._latest
-            plan = msgspec.json.encode(planned).decode()
-            self._latest = {"number": self._latest["number"] + 1, "plan": plan}
+            batch = self._planner.next_batch(system_clock())
+            if not batch.is_empty:
+                self._latest = _Offset(number, plan=batch)
         except Exception as error:
-            # As a row the error gets to the driver as it is; raised here, only its text would.
-            self._latest = {"number": self._latest["number"] + 1, "failure": pack_failure(error).hex()}
-        return self._latest
+            # In the offset the error gets to the driver as it is; raised here, only its text would.
+            self._latest = _Offset(number, failure=pack_failure(error))
+        return _as_json(self._latest)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """One for each group of tasks."""
-        if "failure" in end:
-            return [_Group([Parcel(0, Kind.FAILURE, 0, 0, 0, "", "", bytes.fromhex(end["failure"]))])]
-        if not end["plan"]:
-            # Spark begins with a batch even where nothing is due.
-            return []
-        planned = msgspec.json.decode(end["plan"], type=PlannedBatch)
-        groups: list[list[Parcel]] = [[] for _ in range(self._options.groups)]
-        for parcel in self._planner.parcels(planned):
-            groups[parcel.target % len(groups)].append(parcel)
-        return [_Group(parcels) for parcels in groups]
+        """None: there are no rows."""
+        return []
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """What no partition has."""
+        return iter(())
 
     @property
     def _planner(self) -> Planner:
@@ -106,7 +111,7 @@ class RangeReader(DataSourceStreamReader):
             self._known = Planner(self._options.plan, open_broker(self._options.broker))
         return self._known
 
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The parcels of a group."""
-        assert isinstance(partition, _Group)
-        return to_batches(partition.parcels)
+
+def _as_json(offset: _Offset) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(offset)
+    return found

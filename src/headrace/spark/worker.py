@@ -56,7 +56,7 @@ _hosts: dict[str, _Host] = {}
 
 
 class LevelFunction:
-    """The function of one stage: parcels in, parcels out."""
+    """The function of one stage: parcels in, parcels out. An error becomes one, so that Spark does not try it again."""
 
     def __init__(self, shipment: Broadcast[Shipment], batch: bytes, number: int) -> None:
         self._shipment = shipment
@@ -64,7 +64,7 @@ class LevelFunction:
         self._number = number
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Run the level; an error becomes a parcel for the driver, so that Spark does not try it again."""
+        """Run the level for the tasks that parcels came for."""
         return to_batches(self._run(from_batches(batches)))
 
     def _run(self, parcels: Iterator[Parcel]) -> Iterator[Parcel]:
@@ -76,6 +76,19 @@ class LevelFunction:
             yield from level.run(parcels)
         except Exception as error:
             yield Parcel(0, Kind.FAILURE, self._number, 0, 0, "", "", pack_failure(error))
+
+
+class FirstLevelFunction(LevelFunction):
+    """The function of the first stage. Its parcels come with it, by group; rows only say which group it is."""
+
+    def __init__(self, shipment: Broadcast[Shipment], batch: bytes, groups: list[list[Parcel]]) -> None:
+        super().__init__(shipment, batch, 0)
+        self._groups = groups
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Run the level for the tasks of the groups."""
+        numbers = (number for batch in batches for number in batch.column(0).to_pylist())
+        return to_batches(self._run(parcel for number in numbers for parcel in self._groups[number]))
 
 
 def _host(shipment: Shipment) -> _Host:

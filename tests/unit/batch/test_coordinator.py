@@ -12,7 +12,7 @@ from headrace.batch.failures import WorkerTraceback, pack_failure, unpack_failur
 from headrace.batch.global_stores import GlobalStores
 from headrace.batch.level import Level, read_result
 from headrace.batch.parcels import Kind, Parcel
-from headrace.batch.reading_plan import Planner, reading_plan
+from headrace.batch.reading_plan import Planner, parcels, reading_plan
 from headrace.errors import ProcessingError, TaskMigratedError
 from headrace.task.clock import system_clock
 from tests.integration.batch.programs import append, final_counts, open_at, settings, word_count
@@ -26,14 +26,14 @@ def test_refuses_a_batch_in_which_a_task_ran_twice_and_takes_the_next_try(tmp_pa
     coordinator = Coordinator(word_count(), settings(tmp_path), broker, system_clock)
     application = coordinator.application
     planner = Planner(reading_plan(application), broker)
-    parcels = planner.parcels(planner.next_batch(0))
+    readings = parcels(reading_plan(application), planner.next_batch(0))
     batch = coordinator.order()
 
     def run(level: int, given: list[Parcel]) -> list[Parcel]:
         stores = GlobalStores(application, broker, system_clock).at([])
         return list(Level(application, batch, level, broker, clock=system_clock, global_stores=stores).run(given))
 
-    first, second = run(0, parcels), run(0, parcels)
+    first, second = run(0, readings), run(0, readings)
     heard_first = [each for each in run(1, first) if each.kind == Kind.RESULT and each.level == 1]
     result_of_second = [each for each in second if each.kind == Kind.RESULT]
     with pytest.raises(TaskMigratedError, match="ran twice"):
@@ -50,9 +50,11 @@ def test_a_result_survives_the_way_to_the_driver(tmp_path: Path) -> None:
     broker.create_topic("lines")
     append(broker, "lines", [(None, "a b")])
     coordinator = Coordinator(word_count(), settings(tmp_path), broker, system_clock)
-    planner = Planner(reading_plan(coordinator.application), broker)
+    plan = reading_plan(coordinator.application)
     level = Level(coordinator.application, coordinator.order(), 0, broker, clock=system_clock, global_stores={})
-    result = next(each for each in level.run(planner.parcels(planner.next_batch(0))) if each.kind == Kind.RESULT)
+    result = next(
+        each for each in level.run(parcels(plan, Planner(plan, broker).next_batch(0))) if each.kind == Kind.RESULT
+    )
     assert msgspec.msgpack.encode(read_result(result.data)) == result.data
 
 

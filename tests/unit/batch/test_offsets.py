@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.batch.offsets import BatchPlan, LostRecords, OffsetRange, Tick, Timers, fair_shares, plan_batch
+from headrace.batch.offsets import BatchPlan, LostRecords, OffsetRange, fair_shares, plan_batch
 from headrace.batch.positions import PartitionState
 from headrace.batch.resets import DEFAULT, Reset, ResetPolicy
 from headrace.config import StreamsConfig
@@ -24,12 +24,12 @@ def spans(plan: BatchPlan) -> dict[str, tuple[int, int]]:
 def test_a_batch_reads_from_what_is_committed_to_the_end() -> None:
     plan = plan_batch([state("a", 5, (0, 9)), state("b", 3, (1, 4), partition=2)], now_ms=0)
     assert spans(plan) == {"a-0": (5, 9), "b-2": (3, 4)}
-    assert (plan.size, plan.is_due, plan.ticks, plan.lost) == (5, True, (), ())
+    assert (plan.size, plan.lost) == (5, ())
 
 
 def test_nothing_to_read_is_no_batch() -> None:
     plan = plan_batch([state("a", 9, (0, 9))], now_ms=0)
-    assert (plan.ranges, plan.is_due) == ((), False)
+    assert plan.ranges == ()
 
 
 # The rate limit
@@ -88,7 +88,7 @@ def test_without_a_committed_offset_the_policy_decides(policy: ResetPolicy, star
 def test_a_position_that_was_found_is_committed_even_if_there_is_nothing_to_read() -> None:
     """Otherwise 'latest' would be looked up again in the next batch, and skip what came in between."""
     plan = plan_batch([state("a", None, (0, 9), reset=LATEST)], now_ms=0)
-    assert plan.is_due
+    assert plan.ranges
     assert plan.size == 0
 
 
@@ -140,27 +140,3 @@ def test_a_position_beyond_the_end_is_an_error_unless_a_policy_says_otherwise() 
     assert "created again" in str(error.value)
     again = plan_batch([state("a", 12, (0, 9), reset=EARLIEST)], now_ms=0)
     assert (spans(again), again.lost) == ({"a-0": (0, 9)}, ())
-
-
-# Ticks
-
-
-@pytest.mark.parametrize(
-    ("timers", "ticks"),
-    [
-        (Timers(), ()),
-        (Timers(punctuation_ms=101), ()),
-        (Timers(punctuation_ms=100), (Tick.PUNCTUATION,)),
-        (Timers(commit_ms=99), (Tick.COMMIT,)),
-        (Timers(punctuation_ms=100, commit_ms=100), (Tick.PUNCTUATION, Tick.COMMIT)),
-    ],
-)
-def test_a_batch_is_planned_without_input_when_something_is_due(timers: Timers, ticks: tuple[Tick, ...]) -> None:
-    plan = plan_batch([state("a", 9, (0, 9))], now_ms=100, timers=timers)
-    assert (plan.ranges, plan.ticks, plan.is_due) == ((), ticks, bool(ticks))
-
-
-def test_the_next_look_is_when_the_first_timer_is_due() -> None:
-    assert Timers(punctuation_ms=7, commit_ms=5).next_ms == 5
-    assert Timers(punctuation_ms=7).next_ms == 7
-    assert Timers().next_ms is None
