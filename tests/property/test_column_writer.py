@@ -45,9 +45,7 @@ class _Sending:
         for payload in self._payloads.values():
             payload.seal()
         chunks = {number: found for number, found in self._chunks.items() if found}
-        return {
-            number: [record for each in found for record in payloads.decode(each)] for number, found in chunks.items()
-        }
+        return {number: list(payloads.columns_in(found, "out", number, 0).rows()) for number, found in chunks.items()}
 
     def _payload(self, key: bytes) -> Payload:
         partition = default_partition(key, PARTITIONS)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from headrace.batch.collecting import fewer_collections
 from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.reading_plan import Reading
@@ -49,7 +50,7 @@ class Level:
 
         What is not for this level is handed on at once, so that only what is needed here is held.
         """
-        with ExitStack() as ending:
+        with fewer_collections(), ExitStack() as ending:
             inbox = _Inbox(self._number, ending)
             for parcel in parcels:
                 inbox.take(parcel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.batch import payloads
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from headrace.broker.port import Broker
     from headrace.task.stream_task import StreamTask
 
-_JOINED_LISTS = 8
-"""How many lists as they are read make one batch of columns: the more records, the more of them share a key."""
+_JOINED = 8
+"""How many lists or chunks as they are read make one batch of columns: the more records, the more share a key."""
 
 Chunk: TypeAlias = "list[LogRecord] | RecordColumns"
 
@@ -75,17 +75,18 @@ class VisitInput:
 
     def _sent_records(self, topic: str, partition: int, spool: Spool) -> Iterator[Chunk]:
         """What was sent to a repartition topic. It gets its offsets here, from those who read it."""
-        for parcel in spool:
-            columns = payloads.columns_in(parcel.data, topic, partition, self.repartition_ends.get(topic, 0))
-            self.repartition_ends[topic] = columns.offsets[-1] + 1
-            yield columns
+        for _, parcels in groupby(spool, lambda parcel: parcel.sender):
+            while chunks := [parcel.data for parcel in islice(parcels, _JOINED)]:
+                columns = payloads.columns_in(chunks, topic, partition, self.repartition_ends.get(topic, 0))
+                self.repartition_ends[topic] = columns.offsets[-1] + 1
+                yield columns
 
 
 def _feed_next(task: StreamTask, partition: TopicPartition, chunks: Iterator[Chunk]) -> bool:
     """Feed what comes next, in the form in which the task is fastest with it; False where nothing does."""
     records: Chunk | None = next(chunks, None)
     if isinstance(records, list) and task.takes_columns(partition):
-        records = RecordColumns.of(chain(records, *islice(chunks, _JOINED_LISTS - 1)))  # type: ignore[arg-type]
+        records = RecordColumns.of(chain(records, *islice(chunks, _JOINED - 1)))  # type: ignore[arg-type]
     if isinstance(records, list):
         task.add_records(partition, records)
     elif records is not None:

@@ -23,6 +23,7 @@ class RecordColumns:
     timestamps: list[int]
     keys: list[bytes | None]
     values: list[bytes | None]
+    """The list of keys itself where each value is the key once more."""
     headers: list[Headers] | None = None
 
     @classmethod
@@ -43,8 +44,10 @@ class RecordColumns:
 
     def __getitem__(self, part: slice) -> RecordColumns:
         """A part of the records."""
+        keys = self.keys[part]
+        values = keys if self.values is self.keys else self.values[part]
         headers = None if self.headers is None else self.headers[part]
-        columns = self.offsets[part], self.timestamps[part], self.keys[part], self.values[part]
+        columns = self.offsets[part], self.timestamps[part], keys, values
         return RecordColumns(self.topic, self.partition, *columns, headers)
 
     def rows(self) -> Iterator[RawRow]:

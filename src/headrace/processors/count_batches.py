@@ -9,8 +9,8 @@ way (no key, no value, headers, bytes that cannot be read), is refused and goes 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from operator import itemgetter, le
+from collections.abc import Collection, Iterable, Mapping
+from operator import itemgetter
 from struct import Struct
 from typing import Any
 
@@ -53,9 +53,9 @@ class CountBatches:
 
     def take(self, columns: RecordColumns) -> bool:
         """Count all of the records; False, and nothing is changed, where they have to go one by one."""
-        if not self._is_plain(columns):
-            return False
         last: Any = dict(zip(columns.keys, range(len(columns)), strict=True))
+        if not self._is_plain(columns, last):
+            return False
         size = entry_size(_TIMESTAMP_AND_COUNT.size, columns.topic)
         if not keeps_all(self._key_serde, last) or not self._cached.has_room(last, size):
             return False
@@ -70,7 +70,7 @@ class CountBatches:
         """What the cache holds afterwards, in the order of the last records; ``last`` says where they are."""
         topic, partition, offsets, timestamps = columns.topic, columns.partition, columns.offsets, columns.timestamps
         keys, values, peek = columns.keys, columns.values, self._cached.peek
-        counts, times = Counter(keys), latest_times(keys, timestamps)
+        counts, times = Counter(keys), latest_times(columns, last)
         entries = {}
         for key, at in sorted(last.items(), key=_by_index):
             held, count, latest_ms = peek(key), counts[key], times[key]
@@ -87,11 +87,12 @@ class CountBatches:
             entries[key] = CacheEntry(_pack(latest_ms, count), context, True, size)
         return entries
 
-    def _is_plain(self, columns: RecordColumns) -> bool:
-        keys, values = columns.keys, columns.values
+    def _is_plain(self, columns: RecordColumns, keys: Collection[bytes]) -> bool:
+        """Whether nothing about these records is special; ``keys`` has each of their keys once."""
+        values: Any = keys if columns.values is columns.keys else columns.values
         if columns.headers is not None or None in keys or None in values or min(columns.timestamps) < 0:
             return False
-        return reads_all(self._value_serde, values) or self._reads(columns.topic, values)  # type: ignore[arg-type]
+        return reads_all(self._value_serde, values) or self._reads(columns.topic, values)
 
     def _reads(self, topic: str, values: Iterable[bytes | None]) -> bool:
         read = self._value_serde.deserialize
@@ -102,16 +103,18 @@ class CountBatches:
             return False
 
 
-def latest_times(keys: list[bytes | None], timestamps: list[int]) -> Mapping[bytes | None, int]:
-    """The latest timestamp of each key.
+def latest_times(columns: RecordColumns, last: Mapping[bytes, int]) -> Mapping[bytes, int]:
+    """The latest timestamp of each key; ``last`` says where its last record is.
 
-    >>> latest_times([b"a", b"b", b"a"], [5, 2, 3])
+    >>> latest_times(RecordColumns("t", 0, range(3), [5, 2, 3], [b"a", b"b", b"a"], []), {b"a": 2, b"b": 1})
     {b'a': 5, b'b': 2}
     """
-    if all(map(le, timestamps, timestamps[1:])):
-        return dict(zip(keys, timestamps, strict=True))
-    latest: dict[bytes | None, int] = {}
+    timestamps = columns.timestamps
+    if timestamps == sorted(timestamps):
+        return {key: timestamps[at] for key, at in last.items()}
+    latest = dict.fromkeys(last, -1)
+    keys: Any = columns.keys
     for key, timestamp in zip(keys, timestamps, strict=True):
-        if timestamp > latest.get(key, -1):
+        if timestamp > latest[key]:
             latest[key] = timestamp
     return latest

@@ -17,19 +17,21 @@ _MAX_PLACES = 1 << 16
 
 
 class Columns(Protocol):
-    """The records of one partition on their way out: append to ``values``, ``keys`` and, at last, ``timestamps``."""
+    """The records of one partition on their way out: add the value, append to ``keys`` and, at last, ``timestamps``."""
 
     timestamps: list[int]
     keys: list[bytes | None]
-    values: list[bytes | None]
     limit: int
     """At so many records ``seal`` is due."""
+
+    def add_value(self, value: bytes | None) -> None:
+        """Not called where the value is the key once more."""
 
     def seal(self) -> None:
         """Make room."""
 
 
-_Target: TypeAlias = tuple[Columns, list[int], Callable[["bytes | None"], None], Callable[["bytes | None"], None]]
+_Target: TypeAlias = tuple[Columns, list[int], Callable[["bytes | None"], None]]
 """Columns, and what is used of them for every record."""
 
 
@@ -46,24 +48,25 @@ def column_writer(writer: TopicWriter, columns_of: Callable[[bytes], Columns], v
         if type(key) is not str or headers or collector.failure is not None:
             send(key, value, timestamp, headers)
             return
-        raw_value: bytes | None
         try:
-            raw_key, (columns, timestamps, add_key, add_value) = find(key) or place_of(key)
-            if is_text and type(value) is str:
-                raw_value = raw_key if value is key else value.encode()
+            raw_key, (columns, timestamps, add_key) = find(key) or place_of(key)
+            size = len(raw_key)
+            if value is key and is_text:
+                size += size
             else:
-                raw_value = serialize(topic, value)
+                raw_value = value.encode() if is_text and type(value) is str else serialize(topic, value)
+                size += len(raw_value or b"")
+                columns.add_value(raw_value)
         except UnicodeEncodeError:
             send(key, value, timestamp, headers)
             return
         except Exception as error:
             writer.refuse_value(key, value, timestamp, headers, error)
             return
-        add_value(raw_value)
         add_key(raw_key)
         timestamps.append(timestamp)
         count.records += 1
-        count.content_bytes += len(raw_key) if raw_value is None else len(raw_key) + len(raw_value)
+        count.content_bytes += size
         if len(timestamps) >= columns.limit:
             columns.seal()
 
@@ -85,7 +88,7 @@ def _places(
         columns = columns_of(raw_key)
         target = targets.get(id(columns))
         if target is None:
-            target = targets[id(columns)] = columns, columns.timestamps, columns.keys.append, columns.values.append
+            target = targets[id(columns)] = columns, columns.timestamps, columns.keys.append
         if len(places) >= _MAX_PLACES:
             places.clear()
         found = places[key] = raw_key, target
