@@ -4,11 +4,11 @@ A table ends as what its last update says, however many of the updates in betwee
 whatever is a function of tables: filters, mappings, joins. It ends where each update counts: a stream of updates that
 is filtered, joined or aggregated again, or where a function fails and its update is skipped.
 
-Four things end it in Kafka Streams, and so here. An aggregation of a table has a value, if only zero, for each group
+Five things end it in Kafka Streams, and so here. An aggregation of a table has a value, if only zero, for each group
 that a row was ever in, and a cache hides some. A session that is merged after its time is never deleted downstream,
 unless a cache still had it. Two tables that lose a key in one commit do not delete it from their join: each finds the
 other's side empty. A window store without timestamps cannot tell sliding windows when their last record came, while its
-cache can.
+cache can. A store that forgets what was used least forgets it when the cache is flushed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _kinds(steps: list[Json], *, deletes: bool) -> dict[str | None, str]:
 
 
 def _kind(step: Json, on: str | None, other: str | None) -> str | None:
-    op = step["op"]
+    op, supplier = step["op"], (step.get("materialized") or {}).get("supplier", {})
     if on in ("table", "updates") and "raise" in json.dumps(step):
         return None
     if op in ("stream", "table"):
@@ -73,9 +73,8 @@ def _kind(step: Json, on: str | None, other: str | None) -> str | None:
     if on == "grouped records" and op == "windowed_by":
         return {"session": None, "sliding": "sliding records"}.get(step["windows"]["type"], "windowed records")
     if on == "grouped records":
-        return "table" if _is_aggregation(op) else None
+        return "table" if _is_aggregation(op) and supplier.get("supplier") != "lru" else None
     if on in ("windowed records", "sliding records"):
-        supplier = (step.get("materialized") or {}).get("supplier", {})
         knows_times = on == "windowed records" or supplier.get("type") != "window"
         return "table" if _is_aggregation(op) and knows_times else None
     if on == "table":

@@ -37,6 +37,8 @@ from tests.conformance.program_facts import (
     has_repartition,
     keeps_attributes,
     reads_stream_time,
+    sends_to_itself,
+    shows_offsets_of_patterns,
     starts_before_its_input,
 )
 from tests.conformance.references import NO_THROTTLE, DriverReference, Reference, TaskReference, Written
@@ -118,7 +120,7 @@ class _Comparison:
     def _judge(self, application: Application, buffers: set[str]) -> Judge:
         if self._layout.caches:
             return TableJudge(final_tables(self._case))
-        agreement = per_key if has_repartition(application.topics) else in_order
+        agreement = per_key if sends_to_itself(application.topology, application.topics) else in_order
         return RecordJudge(agreement, buffers)
 
     # The two sides
@@ -148,7 +150,7 @@ class _Comparison:
     def _start_reference(self, engine: EngineRun) -> Reference:
         topics = engine.application.topics
         shares_its_time = len(topics.tasks) > 1 and reads_stream_time(self._case)
-        if self._layout.partitions == 1 and not shares_its_time:
+        if self._layout.partitions == 1 and not shares_its_time and not shows_offsets_of_patterns(self._case):
             return self._start_driver()
         topology, settings = self._program("tasks")
         directory = self._directory / "tasks"

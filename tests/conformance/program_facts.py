@@ -30,6 +30,11 @@ def reads_stream_time(case: Json) -> bool:
     return any(f'"{name}"' in _program(case) for name in ("context_info", "punctuate", "batcher", "schedule_on_value"))
 
 
+def shows_offsets_of_patterns(case: Json) -> bool:
+    """Whether offsets are seen of topics that a pattern finds, which the driver counts together."""
+    return '"pattern"' in _program(case) and '"context_info"' in _program(case)
+
+
 def starts_before_its_input(case: Json) -> bool:
     """Whether it matters that the tasks are there before the first record: schedules start, the end is the start."""
     return needs_wall_clock(case) or "reset" in _program(case)
@@ -43,6 +48,11 @@ def keeps_attributes(case: Json) -> bool:
 def has_repartition(topics: TopicPlan) -> bool:
     """Whether tasks send to each other. Where none does, each has an order of its own that can be known."""
     return any(topic.kind == "repartition" for topic in topics.internal)
+
+
+def sends_to_itself(topology: Topology, topics: TopicPlan) -> bool:
+    """The same, or through topics of the user's."""
+    return has_repartition(topics) or bool(sink_topics(topology) & source_topics(topology))
 
 
 def buffer_changelogs(topology: Topology) -> set[str]:

@@ -78,7 +78,7 @@ class Level:
             )
             yield from sent
         data = msgspec.msgpack.encode(result)
-        yield Parcel(number, Kind.RESULT, self._number, number, 0, "", request.attempt, data)
+        yield Parcel(number, Kind.RESULT, self._number, self._number, number, 0, "", request.attempt, data)
 
 
 class _Inbox:

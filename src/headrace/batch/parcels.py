@@ -27,13 +27,21 @@ class Parcel(NamedTuple):
     kind: int
     level: int
     """The level at which it is opened; for results the one they come from."""
+    sent_at: int
+    """The level of the visit that sent it."""
     sender: int
-    """The number of the task that sent it; with ``sequence`` this makes the order the same in every run."""
+    """The number of the task that sent it."""
     sequence: int
+    """How many the visit had sent before."""
     topic: str
     attempt: str
     """Which try of the sender's visit this comes from."""
     data: bytes
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """Its place among the parcels of a task: those sent earlier come first, and every run has the same order."""
+        return self.sent_at, self.sender, self.sequence
 
     def is_opened_at(self, level: int) -> bool:
         """Whether the visit of this level wants it; everything else goes on to the next level."""

@@ -136,7 +136,7 @@ def parcels(plan: ReadingPlan, planned: PlannedBatch) -> list[Parcel]:
         ranges.setdefault(place, []).append(each)
     lost = {(each.topic, each.partition): each for each in planned.lost}
     return [
-        Parcel(number, Kind.READING, level, number, 0, "", "", _packed(found, lost))
+        Parcel(number, Kind.READING, level, 0, number, 0, "", "", _packed(found, lost))
         for (number, level), found in ranges.items()
     ]
 

@@ -11,7 +11,7 @@ MEMORY_BYTES = 32 << 20
 
 
 class Spool:
-    """Takes parcels in any order and gives them back by sender and sequence. A context manager."""
+    """Takes parcels in any order and gives them back in the order in which they were sent. A context manager."""
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=memory_bytes)  # noqa: SIM115
@@ -26,7 +26,7 @@ class Spool:
         self._end += len(parcel.data)
 
     def __iter__(self) -> Iterator[Parcel]:
-        for parcel, start, size in sorted(self._held, key=lambda held: (held[0].sender, held[0].sequence)):
+        for parcel, start, size in sorted(self._held, key=lambda held: held[0].place):
             self._file.seek(start)
             yield parcel._replace(data=self._file.read(size))
 

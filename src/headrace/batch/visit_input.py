@@ -75,7 +75,7 @@ class VisitInput:
 
     def _sent_records(self, topic: str, partition: int, spool: Spool) -> Iterator[Chunk]:
         """What was sent to a repartition topic. It gets its offsets here, from those who read it."""
-        for _, parcels in groupby(spool, lambda parcel: parcel.sender):
+        for _, parcels in groupby(spool, lambda parcel: parcel.place[:2]):
             while chunks := [parcel.data for parcel in islice(parcels, _JOINED)]:
                 columns = payloads.columns_in(chunks, topic, partition, self.repartition_ends.get(topic, 0))
                 self.repartition_ends[topic] = columns.offsets[-1] + 1

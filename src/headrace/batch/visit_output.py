@@ -87,10 +87,11 @@ class VisitOutput:
     def _parcels(self, topic: str, partition: int) -> Callable[[bytes], None]:
         """What takes the chunks of a partition and parcels them up."""
         first_task, level = self._addresses[topic]
-        sender, attempt, spool = self._request.number, self._request.attempt, self._spool
+        request, spool = self._request, self._spool
+        target, sender = first_task + partition, (request.visit.level, request.number)
 
         def emit(chunk: bytes) -> None:
-            spool.add(Parcel(first_task + partition, Kind.RECORDS, level, sender, len(spool), topic, attempt, chunk))
+            spool.add(Parcel(target, Kind.RECORDS, level, *sender, len(spool), topic, request.attempt, chunk))
 
         return emit
 

@@ -23,7 +23,7 @@ BATCH_BYTES = 4 << 20
 
 _ARROW = pa.schema([(TARGET, pa.int32()), ("address", pa.binary()), ("data", pa.binary())])
 _pack = msgspec.msgpack.Encoder().encode
-_unpack = msgspec.msgpack.Decoder(tuple[int, int, int, int, str, str]).decode
+_unpack = msgspec.msgpack.Decoder(tuple[int, int, int, int, int, str, str]).decode
 
 
 def to_batches(parcels: Iterable[Parcel]) -> Iterator[Any]:

@@ -75,7 +75,7 @@ class LevelFunction:
             level = Level(host.application, batch, self._number, host.broker, clock=system_clock, global_stores=stores)
             yield from level.run(parcels)
         except Exception as error:
-            yield Parcel(0, Kind.FAILURE, self._number, 0, 0, "", "", pack_failure(error))
+            yield Parcel(0, Kind.FAILURE, self._number, self._number, 0, 0, "", "", pack_failure(error))
 
 
 class FirstLevelFunction(LevelFunction):

@@ -81,3 +81,17 @@ def test_what_a_punctuation_sends_is_joined_in_the_same_batch(tmp_path: Path) ->
         now[0] += 1000
         assert engine.run_batch() is not None
         assert read(broker, "named") == [(b"beat", b"c0:beat by Ada")]
+
+
+def test_what_the_first_visit_sent_comes_before_what_the_second_one_sends(tmp_path: Path) -> None:
+    """As in a repartition topic, to which the task writes at two times."""
+    builder = StreamsBuilder()
+    records = builder.stream("in")
+    detour = records.repartition(name="detour").map_values(lambda value: f"{value} by detour")
+    records.merge(detour).repartition(name="met").to("out")
+    broker = open_at(tmp_path)
+    broker.create_topic("in")
+    append(broker, "in", [("k", "a"), ("k", "b")])
+    with LocalEngine(builder.build(), settings(tmp_path), broker) as engine:
+        assert engine.run_until_idle() == 1
+    assert [value for _, value in read(broker, "out")] == [b"a", b"b", b"a by detour", b"b by detour"]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.spool import Spool
 
 
-def parcel(sender: int, sequence: int, data: bytes) -> Parcel:
-    return Parcel(0, Kind.RECORDS, 1, sender, sequence, "words", "first", data)
+def parcel(sent_at: int, sender: int, sequence: int) -> Parcel:
+    return Parcel(
+        0, Kind.RECORDS, 2, sent_at, sender, sequence, "words", "first", f"{sent_at}/{sender}/{sequence}".encode()
+    )
 
 
 @pytest.mark.parametrize("memory_bytes", [4, 1 << 20])
-def test_gives_parcels_back_by_sender_and_sequence_from_memory_or_disk(memory_bytes: int) -> None:
-    parcels = [
-        parcel(sender, sequence, f"{sender}/{sequence}".encode()) for sender in range(3) for sequence in range(4)
-    ]
+def test_gives_parcels_back_as_they_were_sent_from_memory_or_disk(memory_bytes: int) -> None:
+    parcels = [parcel(*place) for place in product(range(2), range(3), range(4))]
     with Spool(memory_bytes) as spool:
         for each in reversed(parcels):
             spool.add(each)
