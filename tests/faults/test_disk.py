@@ -23,15 +23,15 @@ NOBODY = 65534
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Callable[[Path, str], None]]:
-    """Mounts a small disk in memory, or makes it larger."""
+    """Mounts a small disk in memory with the given options, or gives it others."""
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small disk")
     mounted: list[Path] = []
 
-    def mount(path: Path, size: str) -> None:
+    def mount(path: Path, options: str) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
-        option = f"remount,size={size}" if path in mounted else f"size={size},mode=0700"
-        done = subprocess.run(["mount", "-t", "tmpfs", "-o", option, "tmpfs", str(path)], capture_output=True)
+        options = f"remount,{options}" if path in mounted else f"{options},mode=0700"
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(path)], capture_output=True)
         if done.returncode:
             pytest.skip(f"nothing can be mounted here: {done.stderr.decode().strip()}")
         mounted.append(path)
@@ -45,11 +45,11 @@ def test_a_full_disk_of_the_broker_stops_it_cleanly_and_it_goes_on_when_there_is
     tmp_path: Path, small_disk: Callable[[Path, str], None]
 ) -> None:
     scene = Scene(tmp_path)
-    small_disk(scene.broker_dir, "1m")
+    small_disk(scene.broker_dir, "size=1m")
     scene.send(300, padding=1500)
     with pytest.raises(BrokerError, match=rf"no space left to write [\d,]+ bytes to {scene.broker_dir}\S+arrow\n"):
         scene.run()
-    small_disk(scene.broker_dir, "64m")
+    small_disk(scene.broker_dir, "size=64m")
     scene.run()
     scene.check()
 
@@ -58,11 +58,11 @@ def test_a_full_disk_of_the_catalog_stops_it_cleanly_and_it_goes_on_when_there_i
     tmp_path: Path, small_disk: Callable[[Path, str], None]
 ) -> None:
     scene = Scene(tmp_path)
-    small_disk(scene.broker_dir, "400k")
+    small_disk(scene.broker_dir, "size=400k")
     with pytest.raises(BrokerError, match=rf"no space left for the catalog {scene.broker_dir}\S+\n.*\n  hint: Free"):
         for _ in range(200):
             scene.send(10, padding=300)
-    small_disk(scene.broker_dir, "64m")
+    small_disk(scene.broker_dir, "size=64m")
     scene.run()
     scene.check()
 
@@ -72,10 +72,49 @@ def test_a_full_disk_of_the_state_stops_it_cleanly_and_it_goes_on_when_there_is_
 ) -> None:
     scene = Scene(tmp_path)
     scene.send(30)
-    small_disk(scene.state_dir, "140k")
+    small_disk(scene.state_dir, "size=140k")
     with pytest.raises(StateDirectoryError, match=rf"no space left to write [\d,]+ bytes to {scene.state_dir}/\S+\n"):
         scene.run()
-    small_disk(scene.state_dir, "64m")
+    small_disk(scene.state_dir, "size=64m")
+    scene.run()
+    scene.check()
+
+
+def test_upkeep_that_fails_for_want_of_space_takes_nothing_back(
+    tmp_path: Path, small_disk: Callable[[Path, str], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    """What was appended is there, and nobody is told otherwise: who tries again would append it twice."""
+    scene = Scene(tmp_path)
+    small_disk(scene.broker_dir, "size=64m")
+    small_disk(scene.broker_dir, "nr_inodes=12")
+    while "small segments stay as they are" not in caplog.text:
+        scene.send(50, padding=1500)
+    small_disk(scene.broker_dir, "nr_inodes=10000")
+    scene.run()
+    scene.check()
+
+
+@pytest.mark.parametrize(("options", "said"), [("ro", "Read-only file system"), ("nr_inodes=12", "no space left")])
+@pytest.mark.parametrize("mounted", ["broker", "state"])
+def test_a_disk_without_leave_or_room_for_files_stops_it_cleanly_and_it_goes_on_when_there_is(
+    tmp_path: Path, small_disk: Callable[[Path, str], None], mounted: str, options: str, said: str
+) -> None:
+    scene = Scene(tmp_path)
+    directory = scene.broker_dir if mounted == "broker" else scene.state_dir
+    small_disk(directory, "size=64m")
+    if options == "ro":
+        scene.send(10)
+        scene.run()
+        scene.send(10)
+    small_disk(directory, options)
+    with pytest.raises((BrokerError, StateDirectoryError)) as error:
+        for _ in range(30):
+            scene.send(300, padding=1500)
+            scene.run()
+    assert str(directory) in str(error.value)
+    assert said in str(error.value)
+    assert error.value.hint
+    small_disk(directory, "rw,nr_inodes=10000")
     scene.run()
     scene.check()
 

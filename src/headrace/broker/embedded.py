@@ -17,6 +17,7 @@ acknowledged survives a power loss. Without it it survives the death of any proc
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import re
 import sqlite3
@@ -58,7 +59,9 @@ from headrace.broker.port import (
 )
 from headrace.broker.staging import SegmentStage, StagedTopic
 from headrace.broker.topics import Topic
-from headrace.errors import ArgumentError, CorruptLogError, LeaseHeldError, UnknownTopicError
+from headrace.errors import ArgumentError, BrokerError, CorruptLogError, LeaseHeldError, UnknownTopicError
+
+_logger = logging.getLogger(__name__)
 
 SWEEP_GRACE_MS = 60 * 60 * 1000
 _ATTEMPT = re.compile(r"[A-Za-z0-9._-]{1,64}")
@@ -352,7 +355,7 @@ class EmbeddedBroker:
             stage.append(record.topic, partition, timestamp, record.key, record.value, record.headers)
 
     def _roll(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
-        """Upkeep that cannot wait; where the topic is gone by now there is nothing to do."""
+        """Upkeep that is better not put off. What was written counts, whether it succeeds or not."""
         try:
             with self._catalog.read() as connection:
                 crowded = rewriting.crowded(connection, ranges)
@@ -360,6 +363,8 @@ class EmbeddedBroker:
                 rewriting.roll(self._catalog, self._disk, self._reader, partition)
         except UnknownTopicError:
             return
+        except BrokerError as error:
+            _logger.warning("small segments stay as they are until the next append: %s", error.message)
 
     def _register(
         self,
