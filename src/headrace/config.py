@@ -35,15 +35,15 @@ _MAX_POLL_INTERVAL_MS = 300_000
 class StreamsConfig:
     """Settings by Kafka's names. What was not given has its default; an unknown name or a bad value is a ConfigError.
 
-    What begins with ``consumer.``, ``producer.``, ``admin.``, ``topic.`` or ``spark.`` is handed on unchecked. Secrets
-    are not shown.
+    What begins with ``consumer.``, ``producer.``, ``admin.``, ``topic.`` or ``spark.`` is handed on; only the
+    few of them that the engine follows itself are checked. Secrets are not shown.
 
     >>> config = StreamsConfig({"application.id": "views", "num.stream.threads": "2"})
     >>> config["num.stream.threads"], config["commit.interval.ms"]
     (2, 30000)
     """
 
-    __slots__ = ("_given", "originals")
+    __slots__ = ("_given", "max_poll_interval_ms", "originals")
 
     def __init__(self, settings: Mapping[str, Any] | StreamsConfig | None = None) -> None:
         if isinstance(settings, StreamsConfig):
@@ -55,6 +55,9 @@ class StreamsConfig:
         }
         _check_client_tags(self.with_prefix("client.tag."))
         self._check_transaction_timeout()
+        interval = self.of_main_consumer("max.poll.interval.ms")
+        self.max_poll_interval_ms: int = _MAX_POLL_INTERVAL_MS if interval is None else number(1)(*interval)
+        """How long a task may take before it asks for the next record."""
 
     def __getitem__(self, name: str) -> Any:
         """The value of a setting or its default; what was handed on as it was given."""
@@ -104,12 +107,6 @@ class StreamsConfig:
         """
         written = (f"{prefix}{name}" for prefix in ("main.consumer.", "consumer."))
         return next(((each, self.originals[each]) for each in written if each in self.originals), None)
-
-    @property
-    def max_poll_interval_ms(self) -> int:
-        """How long a task may take before it asks for the next record."""
-        given = self.of_main_consumer("max.poll.interval.ms")
-        return _MAX_POLL_INTERVAL_MS if given is None else number(1)(*given)
 
     @property
     def application_id(self) -> str:

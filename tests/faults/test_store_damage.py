@@ -15,7 +15,7 @@ from headrace.errors import TaskCorruptedError
 from tests.faults import damage
 from tests.faults.scene import APPLICATION, IS_LONG, Scene, topology
 
-FLIPS = 300 if IS_LONG else 4
+FLIPS = 1_000 if IS_LONG else 4
 KINDS = ("*.sst", "MANIFEST-*", "CURRENT", "OPTIONS-*", "IDENTITY", "rocksdict-config.json", "headrace-manifest")
 
 

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
+import pyarrow as pa
 import pytest
+from pyspark import cloudpickle
 
 from headrace import StreamsBuilder, TimeWindows, Topology, serdes
+from headrace.batch.coordinator import Coordinator
+from headrace.batch.level import read_result
 from headrace.batch.local import LocalEngine
+from headrace.batch.parcels import Kind
+from headrace.batch.reading_plan import Planner, parcels, reading_plan
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
 from headrace.errors import ArgumentError
 from headrace.processors.api import Processor, PunctuationType
 from headrace.records import Record
+from headrace.spark.parcel_rows import from_batches
+from headrace.spark.worker import FirstLevelFunction, Shipment
 from tests.faults.scene import START_MS, Scene
 from tests.faults.verdict import read
 
@@ -105,6 +116,27 @@ def test_a_clock_that_is_set_moves_no_stream_time_and_punctuators_fire_once(tmp_
             engine.run_until_idle()
             again = Counter(key for key, _ in read(broker, "ticks"))
             assert again[b"WALL_CLOCK_TIME"] == ticks[b"WALL_CLOCK_TIME"] + 1
+
+
+@pytest.mark.parametrize("skew", [HOUR, -HOUR])
+def test_a_worker_with_a_wrong_clock_fires_punctuations_by_that_of_the_driver(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skew: int
+) -> None:
+    scene = Scene(tmp_path)
+    with closing(scene.broker()) as broker:
+        broker.create_topic("in")
+        coordinator = Coordinator(ticking(), scene.settings(), broker, lambda: START_MS)
+        plan = reading_plan(coordinator.application)
+        shipment = Shipment("run", broker.address, cloudpickle.dumps(coordinator.application))  # type: ignore[no-untyped-call]
+        order = msgspec.msgpack.encode(coordinator.order())
+        readings = parcels(plan, Planner(plan, broker).next_batch(START_MS))
+        function = FirstLevelFunction(SimpleNamespace(value=shipment), order, [readings])  # type: ignore[arg-type]
+        monkeypatch.setattr(time, "time_ns", lambda: (START_MS + skew) * 1_000_000)
+        sent = from_batches(function([pa.record_batch({"id": [0]})]))  # type: ignore[arg-type]
+        (result,) = [read_result(parcel.data) for parcel in sent if parcel.kind == Kind.RESULT]
+    due = result.progress.next_punctuation_ms
+    assert due is not None
+    assert START_MS < due < START_MS + 11 * WINDOW
 
 
 @pytest.mark.parametrize(

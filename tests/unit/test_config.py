@@ -294,3 +294,9 @@ def test_every_default_passes_its_own_check() -> None:
         if setting.default is not None:
             assert setting.value(setting.default) == setting.default
         assert setting.doc
+
+
+def test_a_bad_setting_of_the_consumer_that_is_followed_here_is_refused_at_once() -> None:
+    assert StreamsConfig({"consumer.max.poll.interval.ms": "500"}).max_poll_interval_ms == 500
+    with pytest.raises(ConfigError, match=r"consumer\.max\.poll\.interval\.ms"):
+        StreamsConfig({"consumer.max.poll.interval.ms": "soon"})

@@ -22,7 +22,7 @@ from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Kind, Parcel
 from headrace.broker import open_broker
 from headrace.spark.parcel_rows import from_batches, to_batches
-from headrace.task.clock import system_clock
+from headrace.task.clock import clock_from, system_clock
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
@@ -72,7 +72,9 @@ class LevelFunction:
             host = _host(self._shipment.value)
             batch = msgspec.msgpack.decode(self._batch, type=BatchOrder)
             stores = host.global_stores.at(batch.global_ends)
-            level = Level(host.application, batch, self._number, host.broker, clock=system_clock, global_stores=stores)
+            # The clock of the driver decides what is due: that of another machine may be wrong.
+            clock = clock_from(batch.now_ms)
+            level = Level(host.application, batch, self._number, host.broker, clock=clock, global_stores=stores)
             yield from level.run(parcels)
         except Exception as error:
             yield Parcel(0, Kind.FAILURE, self._number, self._number, 0, 0, "", "", pack_failure(error))

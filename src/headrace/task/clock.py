@@ -14,6 +14,12 @@ def system_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
+def clock_from(now_ms: int) -> Callable[[], int]:
+    """A clock that shows ``now_ms`` and goes on from there, whatever time it is on this machine."""
+    offset_ns = now_ms * 1_000_000 - time.monotonic_ns()
+    return lambda: (time.monotonic_ns() + offset_ns) // 1_000_000
+
+
 def timed(sensor: Sensor, call: Callable[..., None], *arguments: Any) -> None:
     """Make the call and record the nanoseconds it took; one that fails is not recorded."""
     start_ns = time.perf_counter_ns()
