@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.batch.task_id import TaskId
 from headrace.batch.visit_order import Source, ordered_levels
 from headrace.topology.nodes import SinkNode, SourceNode
 
@@ -49,14 +48,6 @@ class LevelPlan:
     def visits_of(self, subtopology: int) -> tuple[Visit, ...]:
         """The visits of a sub-topology, in order."""
         return tuple(visit for level in self.levels for visit in level if visit.subtopology == subtopology)
-
-    def visits_of_tasks(self, tasks: Mapping[int, int]) -> dict[TaskId, tuple[Visit, ...]]:
-        """The visits of each task, in order; ``tasks`` has the number of tasks of each sub-topology."""
-        return {
-            TaskId(number, partition): self.visits_of(number)
-            for number, count in tasks.items()
-            for partition in range(count)
-        }
 
     def level_of(self, topic: str) -> int:
         """The level at which ``topic`` is read."""

@@ -201,11 +201,6 @@ class StreamTask:
         return self._group.has_records
 
     @property
-    def buffered_records(self) -> int:
-        """How many records wait."""
-        return len(self._group)
-
-    @property
     def has_one_partition(self) -> bool:
         """Whether the task reads a single partition, so that nothing has to be waited for."""
         return len(self._group.partitions) == 1

@@ -6,7 +6,6 @@ import pytest
 
 from headrace import StreamsBuilder
 from headrace.batch.levels import LevelPlan, plan_levels
-from headrace.batch.task_id import TaskId
 from headrace.batch.topics import plan_topics
 from headrace.errors import TopologyError
 from headrace.processors.api import Processor
@@ -152,9 +151,6 @@ def test_a_visit_names_the_nodes_it_can_reach_and_the_topics_it_can_write() -> N
     assert "fk-subscription-registration-processor" in there.nodes - back.nodes
     assert plan.visits_of(0) == (there, back)
     assert plan.level_of("users") == 1
-    visits = plan.visits_of_tasks({0: 2, 1: 1})
-    assert visits[TaskId(0, 1)] == (there, back)
-    assert len(visits) == 3
 
 
 def test_a_topic_of_the_users_that_comes_back_is_read_in_the_next_batch() -> None:
