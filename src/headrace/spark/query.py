@@ -117,7 +117,9 @@ class BatchQuery:
             own.conf.set(name, value)
         own.dataSource.register(RangeSource)
         ranges = own.readStream.format(FORMAT).option("headrace", msgspec.json.encode(options).decode()).load()
-        writer = ranges.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", str(self._directory))
+        # On this machine, whatever file system Spark takes a path to be in.
+        location = f"file://{self._directory.absolute()}"
+        writer = ranges.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", location)
         for left in reversed(range(_START_TRIES)):
             query = writer.queryName(f"headrace-{options.plan.application}").start()
             if _has_begun(query) or not left:

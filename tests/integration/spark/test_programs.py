@@ -24,6 +24,7 @@ WORDS = Counter(word for _, line in LINES for word in line.split())
 def test_word_count_goes_on_exactly_after_a_restart(
     tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession
 ) -> None:
+    tmp_path /= "a directory %20 with [an] odd name"
     broker.create_topic("lines", 2)
     for start in (0, 10, 20):
         with SparkEngine(word_count(), settings(tmp_path), broker, session=spark) as engine:
