@@ -10,7 +10,7 @@ import pickle
 import sys
 from pathlib import Path
 
-from headrace.state.rocksdb.visits import Version
+from headrace.state.version import Version
 from tests.property import operators
 from tests.property.visiting import Batch, Host, Input, Plan, Program, Result
 

@@ -19,7 +19,7 @@ from headrace.query.layout import store_layouts
 from headrace.query.replicas import Replicas
 from headrace.query.rows import rows_of
 from headrace.records import Headers
-from headrace.state.rocksdb.visits import Version, Visit
+from headrace.state.version import Version, Visit
 from headrace.task.stream_task import StreamTask
 from tests.property.operators import PARTS, Part, topology
 

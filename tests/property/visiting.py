@@ -13,7 +13,8 @@ from headrace import failpoints, serdes
 from headrace.config import StreamsConfig
 from headrace.records import NO_HEADERS, Headers
 from headrace.state.keeping import layers
-from headrace.state.rocksdb.visits import CHUNK_BYTES, Version, Visit
+from headrace.state.rocksdb.visits import CHUNK_BYTES
+from headrace.state.version import Version, Visit
 from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import StreamTask
 from headrace.topology.task_plan import TaskPlan

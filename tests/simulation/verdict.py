@@ -12,7 +12,8 @@ from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import LogRecord
 from headrace.serde.bytes_keys import window_store_start
 from headrace.state.rocksdb.database import raw_options
-from headrace.state.rocksdb.visits import Version, Visit, VisitedDatabase
+from headrace.state.rocksdb.visits import VisitedDatabase
+from headrace.state.version import Version, Visit
 from tests.simulation.programs import FAILED, NOT_READ, RETENTION_MS, Expected, Input, Output, Program
 
 _STALE_RESPONSE = "stale response of a foreign-key join"

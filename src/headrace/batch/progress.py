@@ -9,7 +9,7 @@ import msgspec
 
 from headrace.batch.task_id import TaskId
 from headrace.broker.port import Committed
-from headrace.state.rocksdb.visits import Version
+from headrace.state.version import Version
 
 _TASK = "task:"
 _FINGERPRINT = "fingerprint"

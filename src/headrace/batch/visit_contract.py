@@ -16,8 +16,8 @@ from headrace.batch.progress import TaskProgress
 from headrace.batch.reading_plan import Reading
 from headrace.batch.spool import Spool
 from headrace.broker.port import StagedSegment, TopicPartition
-from headrace.state.rocksdb.visits import Version
-from headrace.state.rocksdb.visits import Visit as StoreVisit
+from headrace.state.version import Version
+from headrace.state.version import Visit as StoreVisit
 from headrace.task.stream_task import CommittedOffset
 
 if TYPE_CHECKING:

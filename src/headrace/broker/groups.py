@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from headrace.broker import topics
 from headrace.broker.port import OffsetAndMetadata, TopicPartition
 from headrace.errors import ArgumentError
-from headrace.topology.names import problem_with
+from headrace.names import problem_with
 
 
 def check_name(name: object, what: str) -> None:

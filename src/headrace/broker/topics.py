@@ -12,7 +12,7 @@ from headrace.broker import topic_config
 from headrace.broker.port import PartitionDescription, TopicDescription, TopicPartition
 from headrace.broker.topic_config import TopicConfig, check_partitions
 from headrace.errors import ArgumentError, TopicExistsError, UnknownTopicError
-from headrace.topology.names import check_legal
+from headrace.names import check_legal
 
 _DIRECTORY_NAME_LENGTH = 200
 

@@ -13,8 +13,8 @@ from headrace.cli.assignments import settings_of
 from headrace.cli.exits import UsageError
 from headrace.cli.session import Session, command
 from headrace.errors import TopicExistsError, UnknownTopicError
+from headrace.names import problem_with
 from headrace.setting_values import is_secret
-from headrace.topology.names import problem_with
 
 group = typer.Typer(help="Topics: list, create, describe, alter, delete.", no_args_is_help=True)
 

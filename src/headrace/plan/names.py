@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.errors import user_line
-from headrace.topology.names import check_legal
+from headrace.names import check_legal
 
 if TYPE_CHECKING:
     from headrace.plan.builder import GraphBuilder

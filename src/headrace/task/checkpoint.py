@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from headrace.errors import ArgumentError, StoreError
 from headrace.state.rocksdb.failures import explained
-from headrace.state.rocksdb.visits import Version
+from headrace.state.version import Version
 
 FILE_NAME = ".checkpoint"
 OFFSET_UNKNOWN = -4

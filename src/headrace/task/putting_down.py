@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from headrace.state import keeping
-from headrace.state.rocksdb.visits import Version
+from headrace.state.version import Version
 from headrace.task.checkpoint import TopicPartition
 from headrace.task.context import TaskContext
 from headrace.task.partition_group import PartitionGroup

@@ -9,7 +9,7 @@ from pathlib import Path
 from headrace.errors import IllegalStateError, StoreError
 from headrace.state.rocksdb.failures import explained
 from headrace.state.rocksdb.task_databases import TaskDatabases, memory_directory
-from headrace.state.rocksdb.visits import Version, Visit
+from headrace.state.version import Version, Visit
 from headrace.task.checkpoint import FILE_NAME as CHECKPOINT
 from headrace.task.checkpoint import TopicPartition, checkpoint_version, read_checkpoint, write_checkpoint
 from headrace.task.context import TaskContext

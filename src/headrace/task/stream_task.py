@@ -21,7 +21,8 @@ from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.processors.columns import RawRow, RecordColumns
 from headrace.records import NO_TIMESTAMP, RecordContext
 from headrace.state.cache import ThreadCache
-from headrace.state.rocksdb.visits import CHUNK_BYTES, Visit
+from headrace.state.rocksdb.visits import CHUNK_BYTES
+from headrace.state.version import Visit
 from headrace.task.clock import system_clock
 from headrace.task.collector import ProducerPort, RecordCollector
 from headrace.task.handlers import deserialization_handler, processing_handler, production_handler

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.errors import ArgumentError, TopologyError
-from headrace.topology.names import check_legal, check_node_name
+from headrace.names import check_legal, check_node_name
 from headrace.topology.nodes import SinkNode, TopologyGraph
 
 _OFFSET_RESETS = ("earliest", "latest", "none")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentError, IllegalStateError, TopologyError
-from headrace.topology.names import problem_with
+from headrace.names import problem_with
 from headrace.topology.nodes import SourceNode, TopologyGraph
 from headrace.topology.subtopologies import node_groups
 

@@ -14,7 +14,8 @@ from headrace import failpoints
 from headrace.errors import InternalError
 from headrace.state.rocksdb.database import raw_options
 from headrace.state.rocksdb.task_databases import TaskDatabases
-from headrace.state.rocksdb.visits import Version, Visit, VisitedDatabase
+from headrace.state.rocksdb.visits import VisitedDatabase
+from headrace.state.version import Version, Visit
 
 FIRST, SECOND, THIRD = Version(1), Version(2), Version(3)
 TINY = 100

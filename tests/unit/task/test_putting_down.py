@@ -19,7 +19,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import IllegalStateError, StoreError
 from headrace.records import NO_HEADERS
 from headrace.state.rocksdb.task_databases import memory_directory
-from headrace.state.rocksdb.visits import Version, Visit
+from headrace.state.version import Version, Visit
 from headrace.task.checkpoint import read_checkpoint
 from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import Commit, StreamTask

@@ -18,7 +18,8 @@ from rocksdict import Options
 from headrace.failpoints import reach
 from headrace.state.rocksdb.database import raw_options
 from headrace.state.rocksdb.failures import explained
-from headrace.state.rocksdb.visits import CHUNK_BYTES, Version, Visit, VisitedDatabase
+from headrace.state.rocksdb.visits import CHUNK_BYTES, VisitedDatabase
+from headrace.state.version import Version, Visit
 
 FAILPOINTS = (
     "state.before-kept",

@@ -16,7 +16,6 @@ import shutil
 import struct
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -31,6 +30,7 @@ from headrace.state.memory.sorted_map import SortedMap
 from headrace.state.rocksdb.database import Database, forward, raw_options
 from headrace.state.rocksdb.failures import explained, explanation, is_corruption
 from headrace.state.rocksdb.manifest import is_manifest_damaged, seal_manifest
+from headrace.state.version import Version, Visit
 
 log = logging.getLogger(__name__)
 
@@ -47,30 +47,6 @@ _GONE: Any = object()
 
 Span = tuple[bytes, bytes]
 """The keys from the first to before the second."""
-
-
-class Version(NamedTuple):
-    """What a store reflects: everything up to this batch and, inside it, up to this level of sub-topologies.
-
-    ``epoch`` is that of the process that ran the batch. A process that was replaced may have run the same batch over
-    other records, and left its version in a directory that is used again later.
-    """
-
-    batch: int
-    level: int = 0
-    epoch: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """Where a visit starts and where it ends.
-
-    ``base`` is the version that counts: the last committed one or, when a task is visited a second time in a batch,
-    that of the earlier visit. None before the very first batch.
-    """
-
-    base: Version | None
-    target: Version
 
 
 class _Header(msgspec.Struct, array_like=True, frozen=True):
