@@ -139,10 +139,11 @@ class _Run:
 
     def _settle_attempts(self, broker: EmbeddedBroker) -> None:
         """Nobody works on the batches under way any more, or nobody may: what they dropped counts, or never will."""
-        for attempt in self._attempts:
+        # Asking the broker may be where the process is stopped and another one comes to settle them.
+        attempts, self._attempts = self._attempts, []
+        for attempt in attempts:
             if attempt.is_committed(broker):
                 self._dropped += attempt.dropped
-        self._attempts = []
 
     @contextmanager
     def _counting_drops(self) -> Iterator[None]:

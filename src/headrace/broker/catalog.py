@@ -153,7 +153,8 @@ class Catalog:
         at_least = self._count.read()
         try:
             with self.read() as connection:
-                problem, commits = seal.problem(connection, _SCHEMA), seal.commits(connection)
+                problem = seal.problem(connection, _SCHEMA)
+                commits = seal.commits(connection) if problem is None else 0
         except CorruptLogError:
             raise
         except BrokerError as error:
