@@ -92,14 +92,10 @@ class Coordinator:
         return BatchOrder(self.progress.batch_id + 1, self.lease.epoch, self._clock(), orders, self._global_ends())
 
     def commit(self, batch: BatchOrder, parcels: Iterable[Parcel]) -> BatchReport:
-        """Make everything that the visits did visible at once, or raise what went wrong in one of them.
-
-        Nothing is committed where nobody was visited.
-        """
+        """Make everything that the visits did visible at once, or raise what went wrong in one of them."""
         results = _results(parcels)
         _check_attempts(results)
-        if results:
-            self._commit(batch, results)
+        self._commit(batch, results)
         return self._report(batch, results)
 
     def close(self) -> None:

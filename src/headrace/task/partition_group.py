@@ -285,9 +285,6 @@ class PartitionGroup:
         """Until when partitions without records are waited for."""
         self.stream_time = NO_TIMESTAMP
 
-    def __len__(self) -> int:
-        return sum(map(len, self._queues.values()))
-
     @property
     def has_records(self) -> bool:
         """Whether a record waits in some queue."""
