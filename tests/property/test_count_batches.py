@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import StreamsBuilder, serdes
+from headrace.batch.coded_columns import CodedColumns
 from headrace.config import StreamsConfig
-from headrace.processors.columns import RecordColumns
+from headrace.processors.columns import Columns, RecordColumns
 from headrace.processors.count_batches import CountBatches
 from headrace.records import NO_HEADERS, Headers
 from headrace.state.keeping import layers
@@ -53,7 +55,7 @@ _row = st.tuples(
     st.sampled_from(["in", "in", "in", "other"]),
     st.integers(0, 40),
     st.sampled_from([b"a", b"b", b"c", b"d", b"e", b"longer", b"f", b"g"]) | st.sampled_from([None, b"\xff", b"\xfe"]),
-    st.sampled_from([b"v", b"1234", b"4321", b"1111"]) | st.none(),
+    st.sampled_from([b"v", b"1234", b"4321", b"1111", b"a"]) | st.none(),
     st.sampled_from([NO_HEADERS] * 9 + [Headers([("h", b"1")])]),
 )
 _batches = st.lists(st.lists(_row, max_size=30), max_size=4)
@@ -135,14 +137,26 @@ def _cached(layer: Any) -> Any:
     return entries, list(cache._dirty), cache.size_bytes, sorted(cache._keys.entries)
 
 
-def _in_columns(program: Any, batches: Any, cache_bytes: int) -> Iterator[Any]:
+def _coded(columns: RecordColumns) -> Columns:
+    """The same with keys as numbers, where they can be."""
+    if columns.headers is not None or None in columns.keys:
+        return columns
+    keys: Any = columns.keys
+    distinct = [b"of no record", *dict.fromkeys(keys)]
+    codes = pa.array(map(distinct.index, keys), pa.int32())
+    values = None if keys == columns.values else columns.values
+    times = pa.array(columns.timestamps, pa.int64())
+    return CodedColumns(columns.topic, columns.partition, columns.offsets, times, codes, distinct, values)
+
+
+def _in_columns(program: Any, batches: Any, cache_bytes: int, coded: bool = False) -> Iterator[Any]:
     run = _Task(program, cache_bytes)
     for batch in batches:
         for partition, rows in run.rows(batch):
             for part in _parts(rows):
                 columns = RecordColumns.of(part)
                 assert columns is not None
-                run.task.add_columns(partition, columns)
+                run.task.add_columns(partition, _coded(columns) if coded else columns)
             run.task.process_all(0)
         yield run.seen()
         yield run.task.prepare_commit()
@@ -179,12 +193,17 @@ def _tried_down_to(few: int) -> Iterator[None]:
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
 @settings(max_examples=100, deadline=None)
 @given(
-    batches=_batches | _simple_batches, cache_bytes=st.integers(0, 1500) | st.just(10_000_000), few=st.integers(1, 8)
+    batches=_batches | _simple_batches,
+    cache_bytes=st.integers(0, 1500) | st.just(10_000_000),
+    few=st.integers(1, 8),
+    coded=st.booleans(),
 )
-def test_a_batch_is_counted_as_its_records_one_by_one(program: Any, batches: Any, cache_bytes: int, few: int) -> None:
+def test_a_batch_is_counted_as_its_records_one_by_one(
+    program: Any, batches: Any, cache_bytes: int, few: int, coded: bool
+) -> None:
     with _tried_down_to(few):
         for found, expected in zip(
-            _in_columns(program, batches, cache_bytes), _one_by_one(program, batches, cache_bytes), strict=True
+            _in_columns(program, batches, cache_bytes, coded), _one_by_one(program, batches, cache_bytes), strict=True
         ):
             assert found == expected
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from headrace.batch import payloads
 from headrace.batch.spool import Spool
 from headrace.broker.port import LogRecord, TopicPartition
-from headrace.processors.columns import RecordColumns
+from headrace.processors.columns import Columns, RecordColumns
 
 if TYPE_CHECKING:
     from headrace.batch.visit_contract import VisitRequest
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _JOINED = 8
 """How many lists or chunks as they are read make one batch of columns: the more records, the more share a key."""
 
-Chunk: TypeAlias = "list[LogRecord] | RecordColumns"
+Chunk: TypeAlias = "list[LogRecord] | Columns"
 
 
 class VisitInput:
@@ -77,9 +77,10 @@ class VisitInput:
         """What was sent to a repartition topic. It gets its offsets here, from those who read it."""
         for _, parcels in groupby(spool, lambda parcel: parcel.place[:2]):
             while chunks := [parcel.data for parcel in islice(parcels, _JOINED)]:
-                columns = payloads.columns_in(chunks, topic, partition, self.repartition_ends.get(topic, 0))
-                self.repartition_ends[topic] = columns.offsets[-1] + 1
-                yield columns
+                start = self.repartition_ends.get(topic, 0)
+                for columns in payloads.columns_in(chunks, topic, partition, start):
+                    self.repartition_ends[topic] = columns.offsets[-1] + 1
+                    yield columns
 
 
 def _feed_next(task: StreamTask, partition: TopicPartition, chunks: Iterator[Chunk]) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
+from headrace.batch.coded_records import CodedRecords
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.payloads import Payload
 from headrace.batch.spool import Spool
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from headrace.batch.application import Application
     from headrace.batch.visit_contract import VisitRequest
     from headrace.broker.port import Broker, Stage
+    from headrace.metrics.topic_count import TopicCount
 
 
 class VisitOutput:
@@ -31,6 +34,7 @@ class VisitOutput:
         self._addresses = application.addresses
         self._partitions = dict(application.topics.partitions)
         self._payloads: dict[TopicPartition, Payload] = {}
+        self._coded: dict[str, CodedRecords] = {}
         self._turn = 0
 
     def send(
@@ -48,19 +52,24 @@ class VisitOutput:
         if timestamp is None:
             timestamp = self._request.batch.now_ms
         if topic in self._addresses:
+            if topic in self._coded:
+                # What came before goes before.
+                self._coded[topic].seal()
             self._payload(topic, partition).add(timestamp, key, value, headers)
         else:
             self._stage.append(topic, partition, timestamp, key, value, headers)
 
-    def columns_for(self, topic: str) -> Callable[[bytes], Payload] | None:
-        """For a repartition topic: the records of the partition that a key belongs to, as columns to append to."""
-        if topic not in self._addresses:
+    def columns_for(self, topic: str, count: TopicCount) -> CodedRecords | None:
+        """For a repartition topic: what takes the records of its writer in columns. Only one writer can have it."""
+        if topic not in self._addresses or topic in self._coded:
             return None
-        count = self.partitions_for(topic)
-        return lambda key: self._payload(topic, default_partition(key, count))
+        partitions = self.partitions_for(topic)
+        self._coded[topic] = CodedRecords(partitions, partial(self._payload, topic), count)
+        return self._coded[topic]
 
     def finish(self) -> None:
         """Parcel up what is left."""
+        self.flush()
         for payload in self._payloads.values():
             payload.seal()
 
@@ -77,6 +86,8 @@ class VisitOutput:
 
     def flush(self) -> None:
         """What is staged is made durable when the visit ends."""
+        for coded in self._coded.values():
+            coded.seal()
 
     def _payload(self, topic: str, partition: int) -> Payload:
         payload = self._payloads.get((topic, partition))

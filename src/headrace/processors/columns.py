@@ -2,20 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TypeAlias
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from headrace.records import NO_HEADERS, Headers
 
 RawRow: TypeAlias = tuple[str, int, int, int, "bytes | None", "bytes | None", Headers]
 """``(topic, partition, offset, timestamp, key, value, headers)``."""
 
+_by_index = itemgetter(1)
+
+
+class Tally(NamedTuple):
+    """The records of one key among others."""
+
+    records: int
+    latest_ms: int
+    """The latest of their timestamps."""
+    last: int
+    """Where the last of them is, and what it has."""
+    last_ms: int
+    last_value: bytes
+
+
+class Columns(Protocol):
+    """Records in offset order."""
+
+    @property
+    def topic(self) -> str:
+        """Where they come from."""
+
+    @property
+    def partition(self) -> int:
+        """Which of its partitions."""
+
+    @property
+    def offsets(self) -> Sequence[int]:
+        """Where they are in it."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice) -> Columns:
+        """A part of the records."""
+
+    def rows(self) -> Iterator[RawRow]:
+        """One by one."""
+
+    def row(self, index: int) -> RawRow:
+        """One of them."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each has a key, a value and a time, and none has headers."""
+
+    @property
+    def each_value(self) -> Collection[bytes | None]:
+        """What values there are; some may be there more than once."""
+
+    def tallies(self) -> Mapping[bytes, Tally]:
+        """The keys of plain records, in the order of their last ones."""
+
+    @property
+    def content_bytes(self) -> int:
+        """The size of all keys and values of plain records."""
+
+    @property
+    def latest_ms(self) -> int:
+        """The latest of all timestamps."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordColumns:
-    """Records in offset order. Without headers, which is the rule, there is no column of headers."""
+    """Columns as lists. Without headers, which is the rule, there is no column of headers."""
 
     topic: str
     partition: int
@@ -23,7 +85,6 @@ class RecordColumns:
     timestamps: list[int]
     keys: list[bytes | None]
     values: list[bytes | None]
-    """The list of keys itself where each value is the key once more."""
     headers: list[Headers] | None = None
 
     @classmethod
@@ -44,10 +105,8 @@ class RecordColumns:
 
     def __getitem__(self, part: slice) -> RecordColumns:
         """A part of the records."""
-        keys = self.keys[part]
-        values = keys if self.values is self.keys else self.values[part]
         headers = None if self.headers is None else self.headers[part]
-        columns = self.offsets[part], self.timestamps[part], keys, values
+        columns = self.offsets[part], self.timestamps[part], self.keys[part], self.values[part]
         return RecordColumns(self.topic, self.partition, *columns, headers)
 
     def rows(self) -> Iterator[RawRow]:
@@ -59,12 +118,56 @@ class RecordColumns:
     def row(self, index: int) -> RawRow:
         """One of them."""
         headers = NO_HEADERS if self.headers is None else self.headers[index]
+        record = self.offsets[index], self.timestamps[index], self.keys[index], self.values[index]
+        return (self.topic, self.partition, *record, headers)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether each has a key, a value and a time, and none has headers."""
         return (
-            self.topic,
-            self.partition,
-            self.offsets[index],
-            self.timestamps[index],
-            self.keys[index],
-            self.values[index],
-            headers,
+            self.headers is None
+            and None not in self.keys
+            and None not in self.values
+            and min(self.timestamps, default=0) >= 0
         )
+
+    @property
+    def each_value(self) -> Collection[bytes | None]:
+        """What values there are; some may be there more than once."""
+        return self.values
+
+    def tallies(self) -> Mapping[bytes, Tally]:
+        """The keys of plain records, in the order of their last ones.
+
+        >>> columns = RecordColumns("t", 0, range(3), [5, 2, 3], [b"a", b"b", b"a"], [b"1", b"2", b"3"])
+        >>> columns.tallies()[b"a"]
+        Tally(records=2, latest_ms=5, last=2, last_ms=3, last_value=b'3')
+        """
+        last: Any = dict(zip(self.keys, range(len(self)), strict=True))
+        counts, latest = Counter(self.keys), self._latest_times(last)
+        timestamps, values = self.timestamps, self.values
+        return {
+            key: Tally(counts[key], latest[key], at, timestamps[at], values[at])
+            for key, at in sorted(last.items(), key=_by_index)
+        }
+
+    @property
+    def content_bytes(self) -> int:
+        """The size of all keys and values of plain records."""
+        return sum(map(len, self.keys)) + sum(map(len, self.values))  # type: ignore[arg-type]
+
+    @property
+    def latest_ms(self) -> int:
+        """The latest of all timestamps."""
+        return max(self.timestamps)
+
+    def _latest_times(self, last: Mapping[bytes, int]) -> Mapping[bytes, int]:
+        timestamps = self.timestamps
+        if timestamps == sorted(timestamps):
+            return {key: timestamps[at] for key, at in last.items()}
+        latest = dict.fromkeys(last, -1)
+        keys: Any = self.keys
+        for key, timestamp in zip(keys, timestamps, strict=True):
+            if timestamp > latest[key]:
+                latest[key] = timestamp
+        return latest

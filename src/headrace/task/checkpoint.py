@@ -81,8 +81,8 @@ def _entries(path: Path) -> dict[TopicPartition, int]:
         message = f"{path} is no checkpoint file of version {_VERSION}"
         raise StoreError(message, hint="Delete the task's directory; its state comes back from the changelog.")
     entries = [_parse(path, line) for line in lines[2:]]
-    if len(entries) != int(lines[1]):
-        message = f"{path} announces {lines[1]} entries but holds {len(entries)}"
+    if lines[1] != str(len(entries)):
+        message = f"{path} announces {lines[1]!r} entries but holds {len(entries)}"
         raise StoreError(message, hint="Delete the task's directory; its state comes back from the changelog.")
     if any(line.startswith("#") for line in lines) and entries[-1] != ((_CHECKSUM, 0), _checksum(lines[:-1])):
         message = f"{path} is not as it was written"

@@ -21,7 +21,7 @@ from headrace.errors import (
 from headrace.metrics import StreamsMetrics
 from headrace.metrics.topic_count import TopicCount
 from headrace.records import Headers, RecordContext
-from headrace.task.column_writer import Columns
+from headrace.task.column_writer import TextRecords
 from headrace.task.failures import processing_error
 from headrace.task.handlers import (
     Decision,
@@ -98,10 +98,10 @@ class RecordCollector:
         self._task.metrics.topic_gauge(node, topic, "bytes-produced-total", lambda: count.size)
         return TopicWriter(self, topic, serialize_key, serialize_value, node, count)
 
-    def columns(self, topic: str) -> Callable[[bytes], Columns] | None:
-        """Where the host takes the records of a topic in columns: those of the partition that a key belongs to."""
+    def columns(self, writer: TopicWriter) -> TextRecords | None:
+        """Where the host takes what ``writer`` writes in columns, if it does."""
         columns_for = getattr(self._port, "columns_for", None)
-        return None if columns_for is None else columns_for(topic)
+        return None if columns_for is None else columns_for(writer.topic, writer.count)
 
     def choose_partitions(
         self, partitioner: Partitioner, topic: str, key: Any, value: Any, node: str

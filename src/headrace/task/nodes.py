@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 from headrace.errors import ConfigError, StreamsError
 from headrace.metrics import Sensor
 from headrace.processors.aggregate import AggregateProcessor
-from headrace.processors.columns import RecordColumns
+from headrace.processors.columns import Columns
 from headrace.processors.stateless import Fusible
 from headrace.records import Headers, Record, RecordContext
 from headrace.serde import Serde
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-TakeColumns: TypeAlias = Callable[[RecordColumns], bool]
+TakeColumns: TypeAlias = Callable[[Columns], bool]
 """Takes many records at once; False, and nothing has happened, where they have to go one by one."""
 
 
@@ -152,8 +152,8 @@ class SinkNode:
             writer = collector.writer(topic, key_serde.serialize, value_serde.serialize, name)
             if partitioner is not None:
                 return partial(writer.send_partitioned, partitioner)
-            columns_of = collector.columns(topic) if type(key_serde) is StringSerde else None
-            return writer.send if columns_of is None else column_writer(writer, columns_of, value_serde)
+            records = collector.columns(writer) if type(key_serde) is StringSerde else None
+            return writer.send if records is None else column_writer(writer, records, value_serde)
 
         return to_topic
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from headrace.errors import IllegalStateError, StreamsError
 from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
-from headrace.processors.columns import RawRow, RecordColumns
+from headrace.processors.columns import Columns, RawRow
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, ConsumedRecord, Headers
 from headrace.task.context import TaskContext
 from headrace.task.failures import raised_at
@@ -82,7 +82,7 @@ class RecordQueue:
         self.consumed = TopicCount(topic_partition[0])
         self._fifo: deque[RawRecord | RawRow] = deque()
         # What comes after these, not yet looked at.
-        self._columns: deque[RecordColumns] = deque()
+        self._columns: deque[Columns] = deque()
         # The default extractor only looks at the sign: no need to build what an extractor is shown.
         self._extract = None if extractor is fail_on_invalid_timestamp else extractor
         self._handler = handler
@@ -99,7 +99,7 @@ class RecordQueue:
         if self.head is None:
             self._advance()
 
-    def add_columns(self, columns: RecordColumns) -> None:
+    def add_columns(self, columns: Columns) -> None:
         """The same for records in columns: they stay in columns as long as nobody has to look at each of them."""
         first = columns[:1] if self.head is None else columns[:0]
         self._fifo.extend(first.rows())
@@ -124,17 +124,17 @@ class RecordQueue:
             self.partition_time = timestamp
         return head
 
-    def take_columns(self) -> RecordColumns | None:
+    def take_columns(self) -> Columns | None:
         """Take records in columns. Each part is either ``counted`` when it is done, or ``split``."""
         return self._columns.popleft() if self._columns else None
 
-    def counted(self, columns: RecordColumns) -> None:
+    def counted(self, columns: Columns) -> None:
         """These records, all with key and value, have been processed."""
         self.consumed.records += len(columns)
-        self.consumed.content_bytes += sum(map(len, columns.keys)) + sum(map(len, columns.values))  # type: ignore[arg-type]
-        self.partition_time = max(self.partition_time, max(columns.timestamps))
+        self.consumed.content_bytes += columns.content_bytes
+        self.partition_time = max(self.partition_time, columns.latest_ms)
 
-    def split(self, columns: RecordColumns) -> bool:
+    def split(self, columns: Columns) -> bool:
         """Take these records back, in halves; True where they are so few that they have to go one by one."""
         if len(columns) <= FEW_RECORDS:
             self._fifo.extend(columns.rows())
@@ -315,7 +315,7 @@ class PartitionGroup:
         if was_empty and queue.head is not None:
             self._by_time.offer(queue)
 
-    def add_columns(self, partition: TopicPartition, columns: RecordColumns) -> None:
+    def add_columns(self, partition: TopicPartition, columns: Columns) -> None:
         """The same for records in columns."""
         queue = self.queue(partition)
         was_empty = queue.head is None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headrace.errors import StreamsError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
-from headrace.processors.columns import RawRow, RecordColumns
+from headrace.processors.columns import Columns, RawRow
 from headrace.records import NO_TIMESTAMP, RecordContext
 from headrace.state.cache import ThreadCache
 from headrace.state.rocksdb.visits import CHUNK_BYTES
@@ -192,7 +192,7 @@ class StreamTask:
         """Feed records of one partition, in offset order."""
         self._group.add(partition, records)
 
-    def add_columns(self, partition: TopicPartition, columns: RecordColumns) -> None:
+    def add_columns(self, partition: TopicPartition, columns: Columns) -> None:
         """The same for records in columns, which can be processed faster."""
         self._group.add_columns(partition, columns)
 

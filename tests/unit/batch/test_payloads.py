@@ -28,7 +28,7 @@ def _chunks(records: Iterable[Any]) -> list[bytes]:
 
 
 def _records(*chunks: bytes) -> list[Any]:
-    return [row[3:] for row in payloads.columns_in(chunks, "t", 0, 0).rows()]
+    return [row[3:] for columns in payloads.columns_in(chunks, "t", 0, 0) for row in columns.rows()]
 
 
 @given(_RECORDS, st.integers(1, 200), st.integers(1, 8))
@@ -46,20 +46,6 @@ def test_chunks_are_bounded_and_give_back_the_records_in_order(records: Any, siz
     assert all(0 < len(found) <= count for found in decoded)
 
 
-@given(st.lists(st.tuples(st.sampled_from([b"a", b"b"]), st.none() | st.just(b"v") | st.just("the key")), max_size=9))
-def test_a_value_that_is_the_key_once_more_need_not_be_added(records: list[tuple[bytes, Any]]) -> None:
-    chunks: list[bytes] = []
-    payload = Payload(chunks.append)
-    for number, (key, value) in enumerate(records):
-        if value != "the key":
-            payload.add_value(value)
-        payload.keys.append(key)
-        payload.timestamps.append(number)
-    payload.seal()
-    expected = [(number, key, key if value == "the key" else value, ()) for number, (key, value) in enumerate(records)]
-    assert _records(*chunks) == expected
-
-
 def test_records_without_headers_carry_no_header_column() -> None:
     (bare,) = _chunks([(1, b"k", b"v", NO_HEADERS)] * 50)
     (dressed,) = _chunks([(1, b"k", b"v", Headers([("h", b"1")]))] + [(1, b"k", b"v", NO_HEADERS)] * 49)
@@ -72,6 +58,17 @@ def test_refuses_bytes_that_are_no_payload(data: bytes) -> None:
         _records(data)
 
 
-def test_refuses_columns_of_different_lengths() -> None:
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        ("plain", [1, 2], [b"k"], [b"v"], None),
+        ("coded", bytes(8), bytes(8), [b"k"], None),
+        ("coded", bytes(16), bytes(8), [b"k"], [b"v"]),
+        ("coded", bytes(16), b"\1\0\0\0" * 2, [b"k"], None),
+        ("coded", bytes(16), b"\xff" * 8, [b"k"], None),
+        ("coded", b"", b"", [b"k"], None),
+    ],
+)
+def test_refuses_columns_that_do_not_fit(chunk: Any) -> None:
     with pytest.raises(InternalError, match="cannot be read"):
-        _records(msgspec.msgpack.encode(([1, 2], [b"k"], [b"v"], None)))
+        _records(msgspec.msgpack.encode(chunk))

@@ -31,7 +31,7 @@ def test_refuses_a_negative_offset(tmp_path: Path) -> None:
         write_checkpoint(tmp_path / ".checkpoint", {("t", 0): -1})
 
 
-@pytest.mark.parametrize("text", ["", "1\n0\n", "0\n2\nt 0 1\n", "0\n1\nt 0\n"])
+@pytest.mark.parametrize("text", ["", "1\n0\n", "0\n2\nt 0 1\n", "0\n=\nt 0 1\n", "0\n1\nt 0\n"])
 def test_refuses_a_broken_file(tmp_path: Path, text: str) -> None:
     path = tmp_path / ".checkpoint"
     path.write_text(text)
