@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.batch.application import Application, lay_out
@@ -18,12 +19,12 @@ from headrace.batch.order import BatchOrder, TaskOrder
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.progress import Progress
 from headrace.batch.reports import BatchReport
+from headrace.batch.topics import resolve_sources
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Commit, OffsetAndMetadata, TopicPartition
 from headrace.errors import TaskCorruptedError, TaskMigratedError
 
 if TYPE_CHECKING:
-    from headrace.batch.task_id import TaskId
     from headrace.broker.port import Broker
     from headrace.topology import Topology
 
@@ -41,18 +42,28 @@ class Coordinator:
     def __init__(
         self, topology: Topology, settings: Mapping[str, Any], broker: Broker, clock: Callable[[], int]
     ) -> None:
-        self.application: Application = lay_out(topology, settings, broker)
+        self._lay_out = partial(lay_out, topology, settings, broker)
+        self.application: Application = self._lay_out()
         self._broker = broker
         self._clock = clock
         with ExitStack() as undoing:
             self.lease = undoing.enter_context(broker.acquire_lease(self.application.id))
             self.progress = Progress(broker.last_committed(self.application.id))
-            self._check_upgrade()
+            self._check_upgrade(self.application)
             undoing.pop_all()
-        self._changelogs = {
-            number: [(topic, task.partition) for topic in _changelogs(self.application, task)]
-            for number, task in enumerate(self.application.topics.task_ids())
-        }
+        self._changelogs = _changelogs(self.application)
+
+    @property
+    def has_new_topics(self) -> bool:
+        """Whether patterns match other topics than when the application was laid out."""
+        application = self.application
+        return resolve_sources(application.topology, self._broker.topics()) != application.topics.sources
+
+    def lay_out_again(self) -> None:
+        """Take in the topics there are now. Not while a batch runs."""
+        application = self._lay_out()
+        self._check_upgrade(application)
+        self.application, self._changelogs = application, _changelogs(application)
 
     def run(self, job: Callable[[BatchOrder], Iterable[Parcel]]) -> BatchReport:
         """Run the next batch by ``job`` and commit it.
@@ -147,25 +158,31 @@ class Coordinator:
         partitions = [(topic, number) for topic in topics for number in range(counts[topic])]
         return [(*partition, end) for partition, end in self._broker.end_offsets(partitions).items()]
 
-    def _check_upgrade(self) -> None:
+    def _check_upgrade(self, application: Application) -> None:
         """A topology that cannot go on with the state there is, is refused; stores that moved are rebuilt."""
-        now = fingerprint(self.application.topology, self.application.topics)
+        now = fingerprint(application.topology, application.topics)
         if self.progress.fingerprint is not None:
             upgrade = compare(Fingerprint.from_json(self.progress.fingerprint), now)
-            upgrade.check(self.application.id)
+            upgrade.check(application.id)
             if upgrade.moves or upgrade.rebuilt:
-                self._start_over_locally()
+                _start_over_locally(application)
         self.progress.fingerprint = now.to_json()
 
-    def _start_over_locally(self) -> None:
-        # The changelogs are the truth: local copies under other names are of no use.
-        for task in self.application.topics.task_ids():
-            shutil.rmtree(self.application.state_dir(task), ignore_errors=True)
+
+def _changelogs(application: Application) -> dict[int, list[TopicPartition]]:
+    """The changelog partitions of each task, by its number."""
+    found = {}
+    for number, task in enumerate(application.topics.task_ids()):
+        plan = application.topology.task_plan(task.subtopology)
+        topics = {topic for store, topic in plan.store_to_changelog.items() if store in plan.stores}
+        found[number] = [(topic, task.partition) for topic in sorted(topics)]
+    return found
 
 
-def _changelogs(application: Application, task: TaskId) -> list[str]:
-    plan = application.topology.task_plan(task.subtopology)
-    return sorted({topic for store, topic in plan.store_to_changelog.items() if store in plan.stores})
+def _start_over_locally(application: Application) -> None:
+    # The changelogs are the truth: local copies under other names are of no use.
+    for task in application.topics.task_ids():
+        shutil.rmtree(application.state_dir(task), ignore_errors=True)
 
 
 def _results(parcels: Iterable[Parcel]) -> list[VisitResult]:

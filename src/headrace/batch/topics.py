@@ -83,7 +83,7 @@ def plan_topics(
     internal = [topic for topic in topology.internal_topics() if topic.kind != "source-changelog"]
     there = {topic: count for topic, count in existing.items() if count is not None}
     groups = [group for group in topology.subtopologies() if not group.is_global]
-    sources = _resolved_sources(topology.graph, groups, there, {topic.name for topic in internal})
+    sources = resolve_sources(topology, there)
     repartitions = {topic.name: topic for topic in internal if topic.kind == "repartition"}
     read = {group.id: _topics_read(group, sources) for group in groups}
     global_topics = _global_topics(topology)
@@ -105,12 +105,14 @@ def plan_topics(
     )
 
 
-def _resolved_sources(
-    graph: TopologyGraph, groups: Iterable[Subtopology], there: Mapping[str, int], internal: Collection[str]
-) -> dict[str, tuple[str, ...]]:
+def resolve_sources(topology: Topology, existing: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The topics each source node reads, those of patterns found among the ``existing`` ones. No global sources."""
+    graph = topology.graph
+    internal = {topic.name for topic in topology.internal_topics() if topic.kind != "source-changelog"}
+    groups = [group for group in topology.subtopologies() if not group.is_global]
     nodes = [graph.nodes[name] for group in groups for name in group.nodes]
     # Kafka would match the application's own changelogs and repartition topics too, and feed on its own state.
-    candidates = sorted(there.keys() - set(internal) - _OF_THE_BROKER)
+    candidates = sorted(set(existing) - internal - _OF_THE_BROKER)
     found: dict[str, tuple[str, ...]] = {}
     matched: dict[str, str] = {}
     for node in nodes:

@@ -56,6 +56,8 @@ class StreamsBuilder:
     ) -> KStream:
         """The records of a topic, of several, or of all topics whose names match a compiled pattern.
 
+        Topics that appear later are read as well; they are looked for every ``metadata.max.age.ms``.
+
         Several topics are read in no particular order among each other. ``timestamp_extractor(record, partition_time)``
         says what time a record has; ``offset_reset`` is ``"earliest"``, ``"latest"``, ``"none"`` or a timedelta to look
         back.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from headrace.batch.restore_notes import clear_notes, read_notes
@@ -22,8 +21,12 @@ _LOOK_SECONDS = 0.3
 _UPKEEP_SECONDS = 30.0
 
 
-class Renewable(Protocol):
-    """Holds a lease."""
+class Held(Protocol):
+    """An application that is held by a lease."""
+
+    @property
+    def application(self) -> Application:
+        """As it is laid out now."""
 
     def renew_lease(self) -> None:
         """Hold it for another while; FencedError where somebody took it over."""
@@ -34,17 +37,17 @@ class Background:
 
     def __init__(
         self,
-        application: Application,
         broker: Broker,
-        engine: Renewable,
+        engine: Held,
         restores: RestoreWatch,
         on_fenced: Callable[[BaseException], None],
+        follow_topics: Callable[[], None],
     ) -> None:
         self._engine = engine
+        application = engine.application
         self._on_fenced = on_fenced
         self._is_fenced = False
         home, config = application.config.application_dir, application.config
-        own = {str(task) for task in application.topics.task_ids()}
         delay_ms = config["state.cleanup.delay.ms"]
         clear_notes(home)
         self._heartbeat = Chores(
@@ -57,10 +60,11 @@ class Background:
             Chore("the broker's upkeep", broker.maintain, _UPKEEP_SECONDS),
             Chore(
                 "cleaning the state directory",
-                partial(state_directory.clean_removed_tasks, home, own, delay_ms),
+                lambda: state_directory.clean_removed_tasks(home, self._tasks(), delay_ms),
                 max(delay_ms / 1000, 1.0),
                 delay=delay_ms / 1000,
             ),
+            *_following(application, follow_topics),
         )
 
     def start(self) -> None:
@@ -73,6 +77,9 @@ class Background:
         self._upkeep.stop()
         self._heartbeat.stop()
 
+    def _tasks(self) -> set[str]:
+        return {str(task) for task in self._engine.application.topics.task_ids()}
+
     def _renew(self) -> None:
         if self._is_fenced:
             return
@@ -81,3 +88,11 @@ class Background:
         except FencedError as error:
             self._is_fenced = True
             self._on_fenced(error)
+
+
+def _following(application: Application, follow_topics: Callable[[], None]) -> list[Chore]:
+    """Whoever reads by a pattern looks for new topics."""
+    if all(source.pattern is None for source in application.topology.graph.sources()):
+        return []
+    seconds = max(application.config["metadata.max.age.ms"] / 1000, _LOOK_SECONDS)
+    return [Chore("looking for topics", follow_topics, seconds, delay=seconds)]

@@ -71,9 +71,7 @@ class Run:
         self.supervisor = Supervisor(
             self.engine, states, hooks.handler, threads=threads, is_paused=is_paused, give_up=hooks.give_up
         )
-        self._background = Background(
-            self.engine.application, self.broker, self.engine, hooks.restores, self._on_failure
-        )
+        self._background = Background(self.broker, self.engine, hooks.restores, self._on_failure, self._follow_topics)
         _clean_outdated(config)
 
     def start(self) -> None:
@@ -93,6 +91,10 @@ class Run:
     def _on_batch(self, report: BatchReport) -> None:
         self.supervisor.batch_done()
         self._hooks.on_batch(report)
+
+    def _follow_topics(self) -> None:
+        self.supervisor.follow_topics()
+        self.replicas.follow(self.engine.application)
 
     def _on_failure(self, error: BaseException) -> None:
         self.supervisor.failed(error)

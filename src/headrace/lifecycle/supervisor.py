@@ -35,6 +35,13 @@ class Engine(Protocol):
     def set_threads(self, count: int) -> None:
         """Run that many tasks at the same time."""
 
+    @property
+    def has_new_topics(self) -> bool:
+        """Whether patterns match other topics than those that are read."""
+
+    def lay_out_again(self) -> None:
+        """Stop, and read the topics there are now from the next start on."""
+
     def run_until_idle(self) -> int:
         """Wait until everything there is has been processed; how many batches that took."""
 
@@ -94,6 +101,21 @@ class Supervisor:
             if count and not self._closing.is_set():
                 self._engine.set_threads(count)
             self._apply()
+
+    def follow_topics(self) -> None:
+        """Go on with the topics that patterns match now. Where that cannot be, it is a failure of the engine."""
+        with self._operating:
+            if self._closing.is_set() or not self._engine.has_new_topics:
+                return
+            self._states.try_to_become(StreamsState.REBALANCING)
+            try:
+                self._is_on = False
+                self._engine.lay_out_again()
+                self._apply()
+            except Exception as error:
+                self.failed(error)
+            else:
+                self._states.try_to_become(StreamsState.RUNNING)
 
     def run_until_idle(self) -> int:
         """Wait until nothing is due; how many batches that took. 0 while it is paused."""

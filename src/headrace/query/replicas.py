@@ -61,6 +61,14 @@ class Replicas:
         """Replicas of an application that runs elsewhere, or not at all. No topic is made."""
         return cls(lay_out_existing(topology, settings, broker), broker, directory)
 
+    def follow(self, application: Application) -> None:
+        """Go on with an application that was laid out anew; a store with other partitions is copied anew."""
+        with self._lock:
+            layouts = store_layouts(application)
+            for name in [name for name in self._followers if layouts[name] != self.layouts[name]]:
+                self._followers.pop(name).close()
+            self.application, self.layouts = application, layouts
+
     # Reading
 
     def store(self, name: str, *, timestamped: bool = False) -> Any:

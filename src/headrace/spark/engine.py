@@ -100,6 +100,16 @@ class SparkEngine:
         if was_running:
             self.start()
 
+    @property
+    def has_new_topics(self) -> bool:
+        """Whether patterns match other topics than those that are read."""
+        return self._coordinator.has_new_topics
+
+    def lay_out_again(self) -> None:
+        """Read the topics there are now, from the next start on."""
+        self.stop()
+        self._coordinator.lay_out_again()
+
     def run_until_idle(self) -> int:
         """Wait until nothing is due any more; how many batches that took."""
         before = self._count

@@ -1,9 +1,10 @@
 """Row K2: random SIGKILLs of driver, JVM and Python workers while records come; then a verdict.
 
-``python -m tests.integration.spark.random_kills [--kills 200] [--seed N] [--directory DIRECTORY]``
+``python -m tests.integration.spark.random_kills [--kills 200] [--rate 5000] [--seed N] [--directory DIRECTORY]``
 
-The seed decides who is killed and when; what that hits is up to the machine. With a directory an earlier run, ended or
-failed, goes on from where it was.
+The seed decides who is killed and when; what that hits is up to the machine. With a rate so many records come every
+second, whatever happens; without, some come before each kill. With a directory an earlier run, ended or failed, goes on
+from where it was.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -27,6 +29,8 @@ LONGEST_WAIT = 6.0
 AT_WORK = 0.7
 """How often the driver has committed something before the wait begins; otherwise it may be hit while it starts."""
 BATCH = 60
+BATCH_SECONDS = 4
+"""With a rate, a batch may have the records of so many seconds: what came during a restart must be caught up with."""
 PADDING = 3000
 """Some batches are large enough for segments in files of their own."""
 
@@ -34,8 +38,9 @@ PADDING = 3000
 class Run:
     """Kills one process after another, starts drivers that are gone, and sends records all the while."""
 
-    def __init__(self, directory: Path, seed: int) -> None:
+    def __init__(self, directory: Path, seed: int, rate: int) -> None:
         self.scene = Scene(directory)
+        self._rate = rate
         self._random = random.Random(seed)
         self._note = directory / "run.json"
         self.kills = 0
@@ -45,10 +50,15 @@ class Run:
         else:
             self.scene.send(10)
         self._driver = self._start()
+        self._is_over = threading.Event()
+        self._sender = threading.Thread(target=self._send, daemon=True)
+        self._sender.start()
 
     def next_kill(self) -> None:
         """Send some records, wait a while, kill somebody."""
-        self.scene.send(self._random.randrange(1, 40), padding=self._random.choice([0, PADDING]))
+        assert self._sender.is_alive() or not self._rate, "no more records come"
+        if not self._rate:
+            self.scene.send(self._random.randrange(1, 40), padding=self._random.choice([0, PADDING]))
         if self._random.random() < AT_WORK:
             self._wait_for_a_batch()
         self._wait(self._random.uniform(0, LONGEST_WAIT))
@@ -65,13 +75,16 @@ class Run:
 
     def finish(self) -> None:
         """Let the application come to rest, and hold everything against the model."""
+        self._is_over.set()
+        self._sender.join()
         children.kill_tree(self._driver)
-        code, said = children.run(self.scene, batch=5000)
+        code, said = children.run(self.scene, batch=max(5000, self._batch))
         assert code == 0, said
         self.scene.check()
 
     def close(self) -> None:
         """Leave no process behind."""
+        self._is_over.set()
         children.kill_tree(self._driver)
 
     def _go_on(self) -> None:
@@ -111,19 +124,31 @@ class Run:
         self._driver = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:
-        return children.spawn(self.scene, batch=BATCH, mode="forever")
+        return children.spawn(self.scene, batch=self._batch, mode="forever")
+
+    @property
+    def _batch(self) -> int:
+        return max(BATCH, self._rate * BATCH_SECONDS)
+
+    def _send(self) -> None:
+        begin, sent = time.monotonic(), 0
+        while self._rate and not self._is_over.wait(0.1):
+            due = int((time.monotonic() - begin) * self._rate) - sent
+            self.scene.send(due)
+            sent += due
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--rate", type=int, default=0, help="records per second")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--directory", type=Path)
     options = parser.parse_args()
     print(f"random kills: seed {options.seed}", flush=True)
     directory = options.directory or Path(tempfile.mkdtemp(prefix="headrace-kills-"))
     begin = time.monotonic()
-    run = Run(directory, options.seed)
+    run = Run(directory, options.seed, options.rate)
     try:
         while run.kills < options.kills:
             run.next_kill()

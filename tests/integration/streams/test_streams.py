@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,7 @@ import pytest
 
 from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, Topology
 from headrace.broker.port import Broker
-from headrace.errors import LeaseHeldError, ProcessingError
+from headrace.errors import InternalTopicError, LeaseHeldError, ProcessingError
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 from tests.integration.streams.conftest import MakeApp, send
 
@@ -136,3 +139,45 @@ def test_a_batch_that_failed_runs_again_where_the_handler_says_so(
         app.run_until_idle()
     assert done == [2]
     assert [record[5] for records in broker.read("loud", 0, 0) for record in records] == [b"A", b"B"]
+
+
+def test_topics_that_appear_and_match_a_pattern_are_read_while_it_runs(broker: Broker, make_app: MakeApp) -> None:
+    broker.create_topic("lines-1", 2)
+    send(broker, "lines-1", "a b", "a")
+    builder = StreamsBuilder()
+    lines = builder.stream(re.compile("lines-.*"))
+    lines.flat_map_values(str.split).group_by(lambda key, word: word).count("counts")
+    app = make_app(builder.build(), **{"metadata.max.age.ms": 300})
+    states: list[StreamsState] = []
+    app.on_state_change(lambda new, old: states.append(new))
+    with app:
+        app.run_until_idle()
+        store = app.store("counts")
+        assert dict(store.all()) == {"a": 2, "b": 1}
+        broker.create_topic("lines-2", 1)
+        broker.create_topic("other", 1)
+        send(broker, "lines-2", "a c", "c")
+        send(broker, "lines-1", "d")
+        _wait_for(lambda: dict(store.all()) == {"a": 3, "b": 1, "c": 2, "d": 1})
+        assert states == [StreamsState.REBALANCING, StreamsState.RUNNING] * 2
+
+
+def test_a_topic_that_appears_with_more_partitions_than_there_is_state_for_is_an_error(
+    broker: Broker, make_app: MakeApp
+) -> None:
+    broker.create_topic("lines-1", 1)
+    builder = StreamsBuilder()
+    builder.stream(re.compile("lines-.*")).group_by_key().count("counts")
+    app = make_app(builder.build(), **{"metadata.max.age.ms": 300})
+    app.start()
+    app.run_until_idle()
+    broker.create_topic("lines-2", 3)
+    with pytest.raises(InternalTopicError, match="app-counts-changelog"):
+        app.wait()
+
+
+def _wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

@@ -30,6 +30,7 @@ class EngineDouble:
         self.application = lay_out_existing(topology, settings, broker)
         self.on_batch, self.on_failure = on_batch, on_failure
         self.is_on = self.is_closed = False
+        self.has_new_topics = False
         self.starts = 0
         self.threads = [self.application.config["num.stream.threads"]]
         self.may_close = threading.Event()
@@ -52,6 +53,10 @@ class EngineDouble:
 
     def set_threads(self, count: int) -> None:
         self.threads.append(count)
+
+    def lay_out_again(self) -> None:
+        self.stop()
+        self.has_new_topics = False
 
     def run_until_idle(self) -> int:
         return 0
