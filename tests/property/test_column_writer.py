@@ -110,17 +110,19 @@ def _run(port: _Sending, pairs: list[tuple[Any, Any]], headers: list[Headers], v
     headers=st.lists(st.sampled_from([NO_HEADERS, NO_HEADERS, Headers([("h", b"1")])]), min_size=1, max_size=3),
     limit=st.integers(1, 5),
     first=st.integers(1, 9),
+    few=st.integers(1, 5),
     keys=st.integers(1, 5),
     size=st.integers(1, 200),
 )
 def test_columns_get_what_single_sends_get(
-    value_serde: Any, pairs: Any, headers: list[Headers], limit: int, first: int, keys: int, size: int
+    value_serde: Any, pairs: Any, headers: list[Headers], limit: int, first: int, few: int, keys: int, size: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(payloads, "_FIRST_RECORDS", limit)
         patch.setattr(payloads, "CHUNK_RECORDS", limit)
         patch.setattr(coded_records, "_FIRST_RECORDS", first)
         patch.setattr(coded_records, "_MAX_RECORDS", first)
+        patch.setattr(coded_records, "_FEW_RECORDS", few)
         patch.setattr(coded_records, "_MAX_KEYS", keys)
         patch.setattr(payloads, "CHUNK_BYTES", size)
         taking = _run(_TakingColumns(), pairs, headers, value_serde)

@@ -24,7 +24,7 @@ class CodedColumns:
     timestamps: pa.Int64Array
     codes: pa.Int32Array
     distinct: list[bytes]
-    values: list[bytes | None] | None
+    values: Sequence[bytes | None] | None
     """None where each value is the key once more."""
 
     def __len__(self) -> int:
@@ -39,7 +39,7 @@ class CodedColumns:
     def rows(self) -> Iterator[RawRow]:
         """One by one."""
         keys: list[bytes | None] = list(map(self.distinct.__getitem__, self.codes.to_pylist()))
-        values = keys if self.values is None else self.values
+        values = keys if self.values is None else list(self.values)
         return RecordColumns(self.topic, self.partition, self.offsets, self.timestamps.to_pylist(), keys, values).rows()
 
     def row(self, index: int) -> RawRow:

@@ -5,7 +5,8 @@ Each key is encoded and placed once; after that it is a number. Records are sort
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,8 +21,12 @@ _MAX_KEYS = 1 << 16
 _MAX_RECORDS = 1 << 18
 _MAX_BYTES = 8 << 20
 """So much is held before it is sorted."""
+_FEW_RECORDS = 256
+"""Fewer are not worth sorting."""
 _FIRST_RECORDS = 64
 """The first time, while it is not known how large records are."""
+
+_Values: TypeAlias = Sequence["bytes | None"]
 
 
 class KeyCodes(dict[str, int]):
@@ -81,17 +86,11 @@ class CodedRecords:
             return
         if self._values:
             self._fill_values()
-        codes, timestamps = pa.array(self.codes, pa.int32()), pa.array(self.timestamps, pa.int64())
-        size = self._size(codes)
-        places = pa.array(self.code_of.places, pa.int32()).take(codes)
-        order = pc.sort_indices(places)
-        codes, timestamps = codes.take(order), timestamps.take(order)
-        values = list(map(self._values.__getitem__, order.to_pylist())) if self._values else None
-        start = 0
-        for place, records in sorted(tuple(each.values()) for each in pc.value_counts(places).to_pylist()):
-            part = slice(start, start + records)
-            self._add(self._payload_of(place), timestamps[part], codes[part], values and values[part])
-            start += records
+        if count < _FEW_RECORDS:
+            self._add_each(self.timestamps, self.codes, self._values or None)
+        else:
+            self._add_sorted()
+        size = self._size()
         self._count.records += count
         self._count.content_bytes += size
         self.limit = max(1, min(_MAX_RECORDS, _MAX_BYTES * count // (size or 1)))
@@ -100,25 +99,41 @@ class CodedRecords:
         if len(self.code_of) > _MAX_KEYS:
             self.code_of.forget()
 
-    def _add(self, payload: Payload, timestamps: pa.Array, codes: pa.Array, values: list[bytes | None] | None) -> None:
+    def _add_sorted(self) -> None:
+        codes, timestamps = pa.array(self.codes, pa.int32()), pa.array(self.timestamps, pa.int64())
+        places = pa.array(self.code_of.places, pa.int32()).take(codes)
+        order = pc.sort_indices(places)
+        codes, timestamps = codes.take(order), timestamps.take(order)
+        values = list(map(self._values.__getitem__, order.to_pylist())) if self._values else None
+        start = 0
+        for place, count in sorted(tuple(each.values()) for each in pc.value_counts(places).to_pylist()):
+            part = slice(start, start + count)
+            self._add_repeated(self._payload_of(place), timestamps[part], codes[part], values and values[part])
+            start += count
+
+    def _add_repeated(self, payload: Payload, timestamps: pa.Array, codes: pa.Array, values: _Values | None) -> None:
         """The records of one partition: with keys as numbers where most of them come more than once."""
-        raw, count = self.code_of.raw, len(codes)
-        coded = codes.dictionary_encode()
+        coded, count = codes.dictionary_encode(), len(codes)
         if len(coded.dictionary) * 2 > count:
-            keys = list(map(raw.__getitem__, codes.to_pylist()))
-            for timestamp, key, value in zip(timestamps.to_pylist(), keys, values or keys, strict=True):
-                payload.add(timestamp, key, value, NO_HEADERS)
+            self._add_each(timestamps.to_pylist(), codes.to_pylist(), values)
             return
-        distinct = list(map(raw.__getitem__, coded.dictionary.to_pylist()))
+        distinct = list(map(self.code_of.raw.__getitem__, coded.dictionary.to_pylist()))
         chunk = payloads.coded_chunk(timestamps, coded.indices, distinct, values)
         if len(chunk) <= payloads.CHUNK_BYTES:
             payload.add_chunk(chunk)
             return
         for part in (slice(count // 2), slice(count // 2, None)):
-            self._add(payload, timestamps[part], codes[part], values and values[part])
+            self._add_repeated(payload, timestamps[part], codes[part], values and values[part])
 
-    def _size(self, codes: pa.Array) -> int:
-        of_keys: int = pc.sum(pa.array(map(len, self.code_of.raw), pa.int64()).take(codes)).as_py()
+    def _add_each(self, timestamps: list[int], codes: list[int], values: _Values | None) -> None:
+        raw, places, payload_of = self.code_of.raw, self.code_of.places, self._payload_of
+        keys = list(map(raw.__getitem__, codes))
+        for timestamp, code, key, value in zip(timestamps, codes, keys, values or keys, strict=True):
+            payload_of(places[code]).add(timestamp, key, value, NO_HEADERS)
+
+    def _size(self) -> int:
+        sizes = list(map(len, self.code_of.raw))
+        of_keys = sum(map(sizes.__getitem__, self.codes))
         return of_keys + (sum(len(value or b"") for value in self._values) if self._values else of_keys)
 
     def _fill_values(self) -> None:

@@ -51,7 +51,7 @@ class _Coded(msgspec.Struct, tag="coded", array_like=True, frozen=True):
     timestamps: bytes
     codes: bytes
     distinct: list[bytes]
-    values: list[bytes | None] | None
+    values: Sequence[bytes | None] | None
 
     def check(self) -> None:
         found = self.columns("", 0, 0)
@@ -124,7 +124,7 @@ class Payload:
 
 
 def coded_chunk(
-    timestamps: pa.Array, codes: pa.Array, distinct: list[bytes], values: list[bytes | None] | None
+    timestamps: pa.Array, codes: pa.Array, distinct: list[bytes], values: Sequence[bytes | None] | None
 ) -> bytes:
     """Records with numbers for keys: those of ``distinct``. Without values, each value is the key once more."""
     return _encode(_Coded(_content(timestamps), _content(codes), distinct, values))
