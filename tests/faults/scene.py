@@ -22,56 +22,81 @@ from tests.faults.verdict import Model, Pair, check
 IS_LONG = os.environ.get("HEADRACE_FAULTS") == "long"
 WORDS = 7
 KEYS = 5
+POISON = "poison"
+"""The word of events that cannot be processed: they become dead letters."""
 START_MS = 4_000_000_000_000
 """The time of the first event; retention must not take it away, whenever the tests run."""
 APPLICATION = "tally"
 CHANGELOG = "tally-totals-changelog"
+LETTERS = "letters"
 
 
 def topology() -> Topology:
-    """Every event goes through, and its word is counted: two sub-topologies, a store, a changelog."""
+    """Every event that can be read goes through, and its word is counted: two sub-topologies, a store, a changelog."""
     builder = StreamsBuilder()
-    events = builder.stream("events")
+    events = builder.stream("events").map_values(_checked)
     events.to("echo")
     totals = events.group_by(lambda key, value: value.split(":")[2]).count("totals")
     totals.to_stream().to("counts", value_serde=serdes.long())
     return builder.build()
 
 
-def events(count: int, *, first: int = 0, padding: int = 0) -> list[NewRecord]:
+def _checked(value: str) -> str:
+    if value.split(":")[2] == POISON:
+        raise ValueError(POISON)
+    return value
+
+
+def events(count: int, *, first: int = 0, padding: int = 0, poison_each: int | None = None) -> list[NewRecord]:
     """Events with a number of their own, the number of their key, and a word."""
     return [
         NewRecord(
             "events",
             f"k{number % KEYS}".encode(),
-            f"{number}:{number // KEYS}:w{number % WORDS}:{'x' * padding}".encode(),
+            f"{number}:{number // KEYS}:{_word(number, poison_each)}:{'x' * padding}".encode(),
             START_MS + number,
         )
         for number in range(first, first + count)
     ]
 
 
+def _word(number: int, poison_each: int | None) -> str:
+    return f"w{number % WORDS}" if poison_each is None or number % poison_each else POISON
+
+
 def model_of(records: Iterable[NewRecord]) -> Model:
     """Fold the input."""
     echo: list[Pair] = []
     counts: list[Pair] = []
+    letters: list[Pair] = []
     totals: Counter[bytes] = Counter()
     for record in records:
         assert record.value is not None
         word = record.value.split(b":")[2]
+        if word == POISON.encode():
+            letters.append((record.key, record.value))
+            continue
         totals[word] += 1
         echo.append((record.key, record.value))
         counts.append((word, totals[word].to_bytes(8, "big")))
     content = {word: count.to_bytes(8, "big") for word, count in totals.items()}
-    outputs = {"echo": echo, "counts": counts}
-    return Model({"events": len(echo)}, outputs, {"totals": content}, processed=len(echo), one_for_each="echo")
+    return Model(
+        {"events": len(echo) + len(letters)},
+        {"echo": echo, "counts": counts, **({LETTERS: letters} if letters else {})},
+        {"totals": content},
+        processed=len(echo),
+        one_for_each="echo",
+        dead_letters=len(letters),
+        dead_letter_topic=LETTERS if letters else None,
+    )
 
 
 class Scene:
-    """A directory with a broker and the state of the application."""
+    """A directory with a broker and the state of the application. Of its events, each ``poison_each``-th is poison."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, poison_each: int | None = None) -> None:
         self.directory = directory
+        self._poison_each = poison_each
         self.broker_dir = directory / "broker"
         self.state_dir = directory / "state"
         self.sent: list[NewRecord] = []
@@ -86,6 +111,8 @@ class Scene:
             "application.id": APPLICATION,
             "state.dir": str(self.state_dir),
             "statestore.cache.max.bytes": 0,
+            "processing.exception.handler": "log_and_continue",
+            "errors.dead.letter.queue.topic.name": LETTERS,
             **more,
         }
 
@@ -94,7 +121,7 @@ class Scene:
         with closing(self.broker()) as broker:
             if "events" not in broker.topics():
                 broker.create_topic("events", partitions)
-            records = events(count, first=len(self.sent), padding=padding)
+            records = events(count, first=len(self.sent), padding=padding, poison_each=self._poison_each)
             broker.append(records)
         self.sent += records
 

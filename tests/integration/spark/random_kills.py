@@ -31,6 +31,7 @@ AT_WORK = 0.7
 BATCH = 60
 BATCH_SECONDS = 4
 """With a rate, a batch may have the records of so many seconds: what came during a restart must be caught up with."""
+POISON_EACH = 13
 PADDING = 3000
 """Some batches are large enough for segments in files of their own."""
 
@@ -39,7 +40,7 @@ class Run:
     """Kills one process after another, starts drivers that are gone, and sends records all the while."""
 
     def __init__(self, directory: Path, seed: int, rate: int) -> None:
-        self.scene = Scene(directory)
+        self.scene = Scene(directory, poison_each=POISON_EACH)
         self._rate = rate
         self._random = random.Random(seed)
         self._note = directory / "run.json"

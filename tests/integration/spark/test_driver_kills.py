@@ -24,7 +24,7 @@ PLACES = (BEFORE_JOB, AFTER_JOB, places.BEFORE_CATALOG, places.INSIDE_CATALOG, p
 @pytest.fixture
 def scene(tmp_path: Path) -> Scene:
     """Events wait, large enough for segments in files of their own."""
-    scene = Scene(tmp_path)
+    scene = Scene(tmp_path, poison_each=13)
     scene.send(60, padding=4000)
     return scene
 
