@@ -87,10 +87,10 @@ class CodedRecords:
         if self._values:
             self._fill_values()
         if count < _FEW_RECORDS:
-            self._add_each(self.timestamps, self.codes, self._values or None)
+            size = self._add_each(self.timestamps, self.codes, self._values or None)
         else:
-            self._add_sorted()
-        size = self._size()
+            size = self._add_sorted()
+        size += sum(len(value or b"") for value in self._values) if self._values else size
         self._count.records += count
         self._count.content_bytes += size
         self.limit = max(1, min(_MAX_RECORDS, _MAX_BYTES * count // (size or 1)))
@@ -99,7 +99,8 @@ class CodedRecords:
         if len(self.code_of) > _MAX_KEYS:
             self.code_of.forget()
 
-    def _add_sorted(self) -> None:
+    def _add_sorted(self) -> int:
+        """The size of the keys."""
         codes, timestamps = pa.array(self.codes, pa.int32()), pa.array(self.timestamps, pa.int64())
         places = pa.array(self.code_of.places, pa.int32()).take(codes)
         order = pc.sort_indices(places)
@@ -110,6 +111,8 @@ class CodedRecords:
             part = slice(start, start + count)
             self._add_repeated(self._payload_of(place), timestamps[part], codes[part], values and values[part])
             start += count
+        size: int = pc.sum(pa.array(map(len, self.code_of.raw), pa.int64()).take(codes)).as_py()
+        return size
 
     def _add_repeated(self, payload: Payload, timestamps: pa.Array, codes: pa.Array, values: _Values | None) -> None:
         """The records of one partition: with keys as numbers where most of them come more than once."""
@@ -125,16 +128,13 @@ class CodedRecords:
         for part in (slice(count // 2), slice(count // 2, None)):
             self._add_repeated(payload, timestamps[part], codes[part], values and values[part])
 
-    def _add_each(self, timestamps: list[int], codes: list[int], values: _Values | None) -> None:
+    def _add_each(self, timestamps: list[int], codes: list[int], values: _Values | None) -> int:
+        """The size of the keys."""
         raw, places, payload_of = self.code_of.raw, self.code_of.places, self._payload_of
         keys = list(map(raw.__getitem__, codes))
         for timestamp, code, key, value in zip(timestamps, codes, keys, values or keys, strict=True):
             payload_of(places[code]).add(timestamp, key, value, NO_HEADERS)
-
-    def _size(self) -> int:
-        sizes = list(map(len, self.code_of.raw))
-        of_keys = sum(map(sizes.__getitem__, self.codes))
-        return of_keys + (sum(len(value or b"") for value in self._values) if self._values else of_keys)
+        return sum(map(len, keys))
 
     def _fill_values(self) -> None:
         self._values += map(self.code_of.raw.__getitem__, self.codes[len(self._values) :])
