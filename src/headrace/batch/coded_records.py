@@ -100,7 +100,7 @@ class CodedRecords:
             self.code_of.forget()
 
     def _add_sorted(self) -> int:
-        """The size of the keys."""
+        """Hand everything over, partition by partition; the size of the keys."""
         codes, timestamps = pa.array(self.codes, pa.int32()), pa.array(self.timestamps, pa.int64())
         places = pa.array(self.code_of.places, pa.int32()).take(codes)
         order = pc.sort_indices(places)
@@ -129,7 +129,7 @@ class CodedRecords:
             self._add_repeated(payload, timestamps[part], codes[part], values and values[part])
 
     def _add_each(self, timestamps: list[int], codes: list[int], values: _Values | None) -> int:
-        """The size of the keys."""
+        """Hand records over one by one; the size of their keys."""
         raw, places, payload_of = self.code_of.raw, self.code_of.places, self._payload_of
         keys = list(map(raw.__getitem__, codes))
         for timestamp, code, key, value in zip(timestamps, codes, keys, values or keys, strict=True):

@@ -260,6 +260,24 @@ def test_threads_come_and_go_under_the_names_of_kafka_streams(make_app: MakeApp)
     assert app.remove_stream_thread() is None
 
 
+def test_new_topics_are_taken_in_by_another_start(app: Streams) -> None:
+    states: list[StreamsState] = []
+    app.on_state_change(lambda new, old: states.append(new))
+    with app:
+        supervisor = app._running().supervisor
+        supervisor.follow_topics()
+        assert EngineDouble.last.starts == 1
+        EngineDouble.last.has_new_topics = True
+        supervisor.follow_topics()
+        assert EngineDouble.last.starts == 2
+        assert states == [StreamsState.REBALANCING, StreamsState.RUNNING] * 2
+        app.pause()
+        EngineDouble.last.has_new_topics = True
+        supervisor.follow_topics()
+        assert not EngineDouble.last.is_on
+        assert not EngineDouble.last.has_new_topics
+
+
 def test_without_threads_nothing_is_processed_until_one_is_added(app: Streams) -> None:
     with app:
         assert app.remove_stream_thread() == "client-StreamThread-1"
