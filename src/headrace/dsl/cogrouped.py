@@ -214,11 +214,10 @@ class WindowedCogroupedKStream(View):
     ) -> ktable.KTable:
         materialized, windowing = self._cogroup.materialize(given), self._windowing
         kept = windowing.store(materialized, _EMIT)
-        inner = materialized.key_serde
         return self._cogroup.add(
             name,
             materialized,
-            None if inner is None else windowing.key_serde(inner),
+            windowing.key_serde(materialized.key_serde),
             lambda aggregator: windowing.supplier(kept, _EMIT, Fold(initializer, aggregator, merger)),
             lambda step: GracePeriodNode(step.name, step, windowing.close_after_ms),
         )

@@ -31,6 +31,7 @@ from headrace.processors.pass_through import PassThrough
 from headrace.processors.peek import Foreach, Peek
 from headrace.processors.printing import Print, key_and_value
 from headrace.processors.table_source import TableSource
+from headrace.serde.windowed import windowed_or_none
 from headrace.topology.checks import fresh_processors
 
 if TYPE_CHECKING:
@@ -319,7 +320,7 @@ class KStream(StreamJoinMethods):
                 self.builder,
                 name if name is not None else self.builder.new_processor_name(names.REPARTITION),
                 # As in Kafka, the topic's keys do not fall back to the stream's own serde; its values do.
-                key_serde,
+                key_serde or windowed_or_none(self.key_serde),
                 value_serde,
                 partitioner=partitioner,
                 partitions=partitions,
@@ -385,6 +386,7 @@ class KStream(StreamJoinMethods):
         """
         if key_serde is None and value_serde is None and name is None:
             key_serde, value_serde = self.key_serde, self.value_serde
+        key_serde = key_serde or windowed_or_none(self.key_serde)
         return grouped_stream.KGroupedStream(
             self.name,
             key_serde,

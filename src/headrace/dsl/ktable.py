@@ -30,6 +30,7 @@ from headrace.processors.table_group_by import TableGroupBy
 from headrace.processors.table_map_values import TableMapValues
 from headrace.processors.table_to_stream import TableToStream
 from headrace.processors.table_transform_values import TableTransformValues
+from headrace.serde.windowed import windowed_or_none
 from headrace.state.buffers.suppress import SuppressBufferBuilder
 from headrace.windows import Suppressed
 
@@ -201,6 +202,7 @@ class KTable(View):
         if materialized is None:
             return None
         materialized.queryable = materialized.store_name is not None
+        materialized.key_serde = materialized.key_serde or windowed_or_none(self.key_serde)
         if materialized.queryable:
             return KeyValueMaterializer(materialized)
         if burn is not None:
@@ -255,7 +257,7 @@ class KTable(View):
         versioned tables.
 
         >>> builder = StreamsBuilder()
-        >>> counts = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).count(key_serde=serdes.string())
+        >>> counts = builder.stream("in").group_by_key().windowed_by(TimeWindows(10)).count()
         >>> final = counts.suppress(Suppressed.until_window_closes())
         >>> final.to_stream(lambda window, count: f"{window.key}@{window.start}").to("out")
         >>> run(builder, ("a", "x", 1), ("a", "y", 2), ("a", "z", 10))

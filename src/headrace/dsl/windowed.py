@@ -129,8 +129,7 @@ class WindowedKStream(View):
         supplier = windowing.supplier(windowing.store(materialized, self._emit), self._emit, fold)
         node = GracePeriodNode(node_name, Step(node_name, supplier), windowing.close_after_ms)
         node.output_versioned = False
-        inner = materialized.key_serde
-        return self._aggregations.add(node, materialized, None if inner is None else windowing.key_serde(inner))
+        return self._aggregations.add(node, materialized, windowing.key_serde(materialized.key_serde))
 
 
 class TimeWindowedKStream(WindowedKStream):

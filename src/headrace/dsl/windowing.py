@@ -50,8 +50,8 @@ class TimeWindowing:
         """The supplier of the processor."""
         return WindowAggregate(store, self.windows, emit, fold.initializer, fold.aggregator)
 
-    def key_serde(self, inner: Serde[Any]) -> Serde[Any]:
-        """The serde of the table's keys."""
+    def key_serde(self, inner: Serde[Any] | None) -> Serde[Any]:
+        """The serde of the table's keys; without ``inner`` it is around the default one."""
         return TimeWindowedSerde(inner, self.windows.size_ms)
 
 
@@ -74,8 +74,8 @@ class SlidingWindowing:
         """The supplier of the processor."""
         return SlidingWindowAggregate(store, self.windows, emit, fold.initializer, fold.aggregator)
 
-    def key_serde(self, inner: Serde[Any]) -> Serde[Any]:
-        """The serde of the table's keys."""
+    def key_serde(self, inner: Serde[Any] | None) -> Serde[Any]:
+        """The serde of the table's keys; without ``inner`` it is around the default one."""
         return TimeWindowedSerde(inner, self.windows.difference_ms)
 
 
@@ -100,8 +100,8 @@ class SessionWindowing:
             raise OperatorTypeError("an aggregation in sessions needs a merger", at=user_line())
         return SessionAggregate(store, self.windows, emit, fold.initializer, fold.aggregator, fold.merger)
 
-    def key_serde(self, inner: Serde[Any]) -> Serde[Any]:
-        """The serde of the table's keys."""
+    def key_serde(self, inner: Serde[Any] | None) -> Serde[Any]:
+        """The serde of the table's keys; without ``inner`` it is around the default one."""
         return SessionWindowedSerde(inner)
 
 

@@ -6,17 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.errors import OperatorTypeError
-from headrace.processors.map import not_a_pair
+from headrace.processors.results import as_many, as_pair
 from headrace.processors.stateless import Fusible, Stateless
 from headrace.records import Record
-
-
-def no_pairs() -> OperatorTypeError:
-    """The error for a function that returned None."""
-    return OperatorTypeError(
-        "flat_map(): the function must return pairs, not None", hint="Return [] where nothing is to follow."
-    )
 
 
 @dataclass
@@ -28,13 +20,8 @@ class FlatMap(Stateless):
     def process(self, record: Record[Any, Any]) -> None:
         """Replace the record by its pairs."""
         pairs = self.mapper(record.key, record.value)
-        if pairs is None:
-            raise no_pairs()
-        for pair in pairs:
-            try:
-                key, value = pair
-            except (TypeError, ValueError):
-                raise not_a_pair(pair, "flat_map") from None
+        for pair in as_many(pairs, "flat_map", "pairs", self.mapper):
+            key, value = as_pair(pair, "flat_map", self.mapper)
             self._forward(Record(key, value, record.timestamp, record.headers))
 
     @property

@@ -6,16 +6,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.errors import OperatorTypeError
+from headrace.processors.results import as_many
 from headrace.processors.stateless import Fusible, Stateless
 from headrace.records import Record
-
-
-def no_values() -> OperatorTypeError:
-    """The error for a function that returned None."""
-    return OperatorTypeError(
-        "flat_map_values(): the function must return values, not None", hint="Return [] where nothing is to follow."
-    )
 
 
 @dataclass
@@ -32,9 +25,7 @@ class FlatMapValues(Stateless):
         """Replace the record by one per value."""
         key = record.key
         values = self.mapper(key, record.value) if self.with_key else self.mapper(record.value)
-        if values is None:
-            raise no_values()
-        for value in values:
+        for value in as_many(values, "flat_map_values", "values", self.mapper):
             self._forward(Record(key, value, record.timestamp, record.headers))
 
     @property

@@ -6,14 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.errors import OperatorTypeError
+from headrace.processors.results import as_pair
 from headrace.processors.stateless import Fusible, Stateless
 from headrace.records import Record
-
-
-def not_a_pair(result: Any, operator: str) -> OperatorTypeError:
-    """The error for a function that returned something else than key and value."""
-    return OperatorTypeError(f"{operator}(): the function must return (key, value), not {result!r}")
 
 
 @dataclass
@@ -24,11 +19,7 @@ class Map(Stateless):
 
     def process(self, record: Record[Any, Any]) -> None:
         """Replace key and value."""
-        pair = self.mapper(record.key, record.value)
-        try:
-            key, value = pair
-        except (TypeError, ValueError):
-            raise not_a_pair(pair, "map") from None
+        key, value = as_pair(self.mapper(record.key, record.value), "map", self.mapper)
         self._forward(Record(key, value, record.timestamp, record.headers))
 
     @property

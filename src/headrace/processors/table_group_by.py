@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.errors import StreamsError
 from headrace.processors.api import NodeContext, Processor
+from headrace.processors.results import as_pair
 from headrace.records import Change, Record
 
 
@@ -56,8 +57,11 @@ class TableGroupByProcessor(Processor):
             self._send(record, joining[0], Change(joining[1], None, is_latest))
 
     def _pair(self, key: Any, value: Any) -> tuple[Any, Any] | None:
-        pair = None if value is None else self._mapper(key, value)
-        return None if pair is None or pair[0] is None or pair[1] is None else pair
+        found = None if value is None else self._mapper(key, value)
+        if found is None:
+            return None
+        pair = as_pair(found, "group_by", self._mapper)
+        return None if pair[0] is None or pair[1] is None else pair
 
     def _send(self, record: Record[Any, Change], key: Any, change: Change) -> None:
         self._forward(Record(key, change, record.timestamp, record.headers))

@@ -111,6 +111,18 @@ class SessionWindowedSerde:
         return InnerKeyPartitioner(self.inner)
 
 
+def windowed_or_none(serde: Serde[Any] | None) -> TimeWindowedSerde | SessionWindowedSerde | None:
+    """``serde`` where it is one of windowed keys: then no default serde can stand in for it."""
+    return serde if isinstance(serde, TimeWindowedSerde | SessionWindowedSerde) else None
+
+
+def windowed_around(inner: Serde[Any], window: Window) -> TimeWindowedSerde | SessionWindowedSerde:
+    """What writes keys with windows like ``window`` whose plain keys ``inner`` writes."""
+    if isinstance(window, SessionWindow):
+        return SessionWindowedSerde(inner)
+    return TimeWindowedSerde(inner, window.end - window.start)
+
+
 def _key_bytes(inner: Serde[Any] | None, topic: str, value: Windowed[Any], serde: str) -> bytes:
     if not isinstance(value, Windowed):
         raise wrong_type(serde, "Windowed", value)

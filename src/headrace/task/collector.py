@@ -21,6 +21,8 @@ from headrace.errors import (
 from headrace.metrics import StreamsMetrics
 from headrace.metrics.topic_count import TopicCount
 from headrace.records import Headers, RecordContext
+from headrace.serde.contract import Serde
+from headrace.serde.windowed import windowed_around
 from headrace.task.column_writer import TextRecords
 from headrace.task.failures import processing_error
 from headrace.task.handlers import (
@@ -32,6 +34,7 @@ from headrace.task.handlers import (
     ask,
     is_retriable,
 )
+from headrace.windows import Windowed
 
 log = logging.getLogger(__name__)
 
@@ -221,7 +224,7 @@ def _is_fatal(error: Exception) -> bool:
 class TopicWriter:
     """Writes the records of one node to one topic."""
 
-    __slots__ = ("_node", "_serialize_key", "_serialize_value", "collector", "count", "topic")
+    __slots__ = ("_node", "_serialize_key", "_serialize_value", "collector", "count", "default_key_serde", "topic")
 
     def __init__(
         self,
@@ -238,6 +241,8 @@ class TopicWriter:
         self._serialize_value = serialize_value
         self._node = node
         self.count = count
+        self.default_key_serde: Serde[Any] | None = None
+        """The serde of keys where the program named none and others read the topic; windowed keys are wrapped by it."""
 
     def send(self, key: Any, value: Any, timestamp: int, headers: Headers, partition: int | None = None) -> None:
         """Serialise a record, given in parts, and write it."""
@@ -250,6 +255,9 @@ class TopicWriter:
             origin = _VALUE
             raw_value = self._serialize_value(topic, value)
         except Exception as error:
+            if origin is _KEY and isinstance(key, Windowed) and self.default_key_serde is not None:
+                self._send_windowed(self.default_key_serde, key, value, timestamp, headers, partition)
+                return
             failed = ProducedRecord(topic, partition, timestamp, key, value, headers)
             collector.on_unserializable(origin, failed, self._node, error)
             return
@@ -266,6 +274,22 @@ class TopicWriter:
         count.content_bytes += len(raw_key or b"") + len(raw_value or b"")
         if headers:
             count.add_headers(headers)
+
+    def _send_windowed(
+        self,
+        inner: Serde[Any],
+        key: Windowed[Any],
+        value: Any,
+        timestamp: int,
+        headers: Headers,
+        partition: int | None,
+    ) -> None:
+        keys = windowed_around(inner, key.window)
+        writer = TopicWriter(self.collector, self.topic, keys.serialize, self._serialize_value, self._node, self.count)
+        if partition is None:
+            writer.send_partitioned(keys.inner_key_partitioner(), key, value, timestamp, headers)
+        else:
+            writer.send(key, value, timestamp, headers, partition)
 
     def refuse_value(self, key: Any, value: Any, timestamp: int, headers: Headers, error: Exception) -> None:
         """What ``send`` does with a record whose value cannot be serialised."""

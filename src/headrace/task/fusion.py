@@ -21,9 +21,7 @@ from headrace.errors import (
     UnreadableStateError,
 )
 from headrace.plan.repartition import has_key
-from headrace.processors.flat_map import no_pairs
-from headrace.processors.flat_map_values import no_values
-from headrace.processors.map import not_a_pair
+from headrace.processors.results import as_many, as_pair
 from headrace.processors.stateless import Fusible
 from headrace.records import Record
 from headrace.task.context import Take
@@ -95,9 +93,8 @@ class _Writer:
         self.names: dict[str, Any] = {
             "Record": Record,
             "DECIDED": DECIDED,
-            "not_a_pair": not_a_pair,
-            "no_pairs": no_pairs,
-            "no_values": no_values,
+            "as_many": as_many,
+            "as_pair": as_pair,
         }
         self._variables = 0
 
@@ -151,20 +148,16 @@ class _Writer:
     def _map(self, operator: Operator, key: str, value: str, depth: int) -> None:
         pair = self._variable()
         self.line(depth, f"{pair} = {self._call(operator, key, value)}")
-        self._children(operator, *self._unpacked(pair, "map", depth), depth)
+        self._children(operator, *self._unpacked(pair, operator, depth), depth)
 
     def _flat_map(self, operator: Operator, key: str, value: str, depth: int) -> None:
-        pairs, pair = self._variable(), self._variable()
-        self.line(depth, f"{pairs} = {self._call(operator, key, value)}")
-        self.line(depth, f"if {pairs} is None: raise no_pairs()")
-        self.line(depth, f"for {pair} in {pairs}:")
-        self._children(operator, *self._unpacked(pair, "flat_map", depth + 1), depth + 1)
+        pair = self._variable()
+        self._each(pair, "pairs", operator, key, value, depth)
+        self._children(operator, *self._unpacked(pair, operator, depth + 1), depth + 1)
 
     def _flat_map_values(self, operator: Operator, key: str, value: str, depth: int) -> None:
-        values, new = self._variable(), self._variable()
-        self.line(depth, f"{values} = {self._call(operator, key, value)}")
-        self.line(depth, f"if {values} is None: raise no_values()")
-        self.line(depth, f"for {new} in {values}:")
+        new = self._variable()
+        self._each(new, "values", operator, key, value, depth)
         self._children(operator, key, new, depth + 1)
 
     def _peek(self, operator: Operator, key: str, value: str, depth: int) -> None:
@@ -188,17 +181,31 @@ class _Writer:
         self.line(depth, f"{new} = {value}.new")
         self._children(operator, key, new, depth)
 
-    def _unpacked(self, pair: str, kind: str, depth: int) -> tuple[str, str]:
+    def _each(self, one: str, what: str, operator: Operator, key: str, value: str, depth: int) -> None:
+        """The head of a loop over what the operator's function returns; a plain list needs no closer look."""
+        many = self._variable()
+        self.line(depth, f"{many} = {self._call(operator, key, value)}")
+        checked = f"as_many({many}, {self._called(operator)!r}, {what!r}, {self._function(operator)})"
+        self.line(depth, f"for {one} in {many} if type({many}) is list else {checked}:")
+
+    def _unpacked(self, pair: str, operator: Operator, depth: int) -> tuple[str, str]:
         key, value = self._variable(), self._variable()
-        self.line(depth, "try:")
-        self.line(depth + 1, f"{key}, {value} = {pair}")
-        self.line(depth, "except (TypeError, ValueError):")
-        self.line(depth + 1, f"raise not_a_pair({pair}, {kind!r}) from None")
+        checked = f"as_pair({pair}, {self._called(operator)!r}, {self._function(operator)})"
+        is_pair = f"type({pair}) is tuple and len({pair}) == 2"
+        self.line(depth, f"{key}, {value} = {pair} if {is_pair} else {checked}")
         return key, value
+
+    def _called(self, operator: Operator) -> str:
+        assert operator.does is not None
+        return operator.does.kind
+
+    def _function(self, operator: Operator) -> str:
+        assert operator.does is not None
+        return self._name(operator.does.function, "function")
 
     def _call(self, operator: Operator, key: str, value: str) -> str:
         assert operator.does is not None
-        function = self._name(operator.does.function, "function")
+        function = self._function(operator)
         return f"{function}({key}, {value})" if operator.does.with_key else f"{function}({value})"
 
     def _variable(self) -> str:

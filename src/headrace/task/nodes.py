@@ -125,6 +125,7 @@ class SinkNode:
         self.topic = None if spec.topic is None else plan.topic_name(spec.topic)
         self._spec = spec
         self._task = task
+        self._own_topics = plan.repartition_topics
         self.take: Take = _unready
 
     def init(self) -> None:
@@ -150,6 +151,8 @@ class SinkNode:
 
         def to_topic(topic: str) -> Take:
             writer = collector.writer(topic, key_serde.serialize, value_serde.serialize, name)
+            if self._spec.key_serde is None and topic not in self._own_topics:
+                writer.default_key_serde = key_serde
             if partitioner is not None:
                 return partial(writer.send_partitioned, partitioner)
             records = collector.columns(writer) if type(key_serde) is StringSerde else None

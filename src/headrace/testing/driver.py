@@ -19,6 +19,7 @@ from headrace.errors import ArgumentError, UnknownTopicError, user_line
 from headrace.metrics import MetricName, StreamsMetrics
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.windowed import windowed_or_none
 from headrace.state.cache import ThreadCache
 from headrace.task.clock import system_clock
 from headrace.task.global_task import GlobalTask
@@ -31,6 +32,7 @@ from headrace.testing.inputs import Inputs
 from headrace.testing.outputs import Outputs
 from headrace.testing.store_access import StoreAccess
 from headrace.testing.topics import TestInputTopic, TestOutputTopic
+from headrace.topology.nodes import SinkNode
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -126,13 +128,21 @@ class TopologyTestDriver(StoreAccess):
     ) -> TestOutputTopic:
         """A topic to read results from; an internal one has its full name. It may be one that is never written to.
 
+        Without serdes the configured defaults; keys that the program writes as windowed ones are read as such.
+
         >>> with TopologyTestDriver(Topology().add_source("source", "in").add_sink("sink", "out", "source")) as driver:
         ...     driver.create_output_topic("out").is_empty
         True
         """
+        key_serde = key_serde or self._windowed_keys_of(topic)
         return TestOutputTopic(
             self, topic, resolve_key_serde(key_serde, self.config), resolve_value_serde(value_serde, self.config)
         )
+
+    def _windowed_keys_of(self, topic: str) -> Serde[Any] | None:
+        sinks = [node.kind for node in self._plan.nodes if isinstance(node.kind, SinkNode) and node.kind.topic]
+        found = (windowed_or_none(sink.key_serde) for sink in sinks if self._plan.topic_name(str(sink.topic)) == topic)
+        return next((serde for serde in found if serde is not None), None)
 
     def pipe_record(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS

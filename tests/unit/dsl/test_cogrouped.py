@@ -52,15 +52,15 @@ def test_the_same_stream_counts_once_with_its_last_aggregator() -> None:
     assert "agg-1" not in str(builder.build().describe())
 
 
-def test_keys_are_windowed_where_a_serde_is_given() -> None:
+def test_the_serde_of_windowed_keys_is_around_the_given_one_or_the_default() -> None:
     cogrouped = StreamsBuilder().stream("a").group_by_key().cogroup(keep)
     assert cogrouped.aggregate(str, key_serde=serdes.string()).key_serde is not None
     for windows in (TimeWindows(10), SlidingWindows(10)):
         view = cogrouped.windowed_by(windows)
-        assert view.aggregate(str).key_serde is None
-        assert view.aggregate(str, key_serde=serdes.string()).key_serde is not None
+        assert view.aggregate(str).key_serde == serdes.windowed(None, 10)
+        assert view.aggregate(str, key_serde=serdes.string()).key_serde == serdes.windowed(serdes.string(), 10)
     sessions = cogrouped.windowed_by(SessionWindows(10))
-    assert sessions.aggregate(str, lambda k, a, b: a).key_serde is None
+    assert sessions.aggregate(str, lambda k, a, b: a).key_serde == serdes.session_windowed()
 
 
 def test_refuses_a_stream_that_is_not_grouped_and_what_are_no_windows() -> None:

@@ -56,8 +56,8 @@ def test_tables_take_the_serdes_of_the_stream() -> None:
     assert group.count().key_serde is stream.key_serde
     assert group.reduce(lambda a, b: a).value_serde is stream.value_serde
     assert group.aggregate(int, lambda k, v, a: a).value_serde is None
-    assert grouped(StreamsBuilder()).windowed_by(TimeWindows(10)).count().key_serde is None
-    assert group.windowed_by(TimeWindows(10)).count().key_serde is not None
+    assert grouped(StreamsBuilder()).windowed_by(TimeWindows(10)).count().key_serde == serdes.windowed(None, 10)
+    assert group.windowed_by(TimeWindows(10)).count().key_serde == serdes.windowed(serdes.integer(), 10)
 
 
 def test_a_changed_key_is_repartitioned_under_the_name_of_the_store() -> None:

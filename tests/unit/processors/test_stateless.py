@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from headrace.errors import OperatorTypeError, StreamsError
+from headrace import StreamsBuilder, TopologyTestDriver
+from headrace.errors import OperatorTypeError, ProcessingError, StreamsError
 from headrace.processors.api import Processor
 from headrace.processors.branch import Branch
 from headrace.processors.filter import Filter
@@ -75,7 +76,7 @@ def test_map_keeps_time_and_headers() -> None:
     assert run(Map(lambda key, value: (value, key)), ("a", 1)) == [Record(1, "a", 0, HEADERS)]
 
 
-@pytest.mark.parametrize("result", [None, 5, ("only",), ("one", "too", "many")])
+@pytest.mark.parametrize("result", [None, 5, "ab", b"ab", {"a": 1, "b": 2}, {1, 2}, ("only",), ("one", "too", "many")])
 def test_map_refuses_what_is_not_a_pair(result: Any) -> None:
     with pytest.raises(OperatorTypeError, match=r"map\(\): the function must return \(key, value\)"):
         run(Map(lambda key, value: result), ("a", 1))
@@ -101,9 +102,15 @@ def test_flat_map_forwards_pairs_in_order_and_takes_generators() -> None:
     assert run(FlatMap(mapper), ("a", "b")) == [Record("a", 1, 0, HEADERS), Record("b", 2, 0, HEADERS)]
 
 
-def test_flat_map_refuses_none() -> None:
-    with pytest.raises(OperatorTypeError, match="must return pairs, not None"):
-        run(FlatMap(lambda key, value: None), ("a", "b"))  # type: ignore[arg-type, return-value]
+@pytest.mark.parametrize("result", [None, "ab", 7])
+def test_flat_map_refuses_what_is_no_list_of_pairs(result: Any) -> None:
+    with pytest.raises(OperatorTypeError, match="must return pairs, not"):
+        run(FlatMap(lambda key, value: result), ("a", "b"))
+
+
+def test_flat_map_takes_no_text_apart() -> None:
+    with pytest.raises(OperatorTypeError, match=r"flat_map\(\): the function must return \(key, value\), not 'to'"):
+        run(FlatMap(lambda key, value: value.split()), ("a", "to be"))
 
 
 def test_flat_map_values_with_and_without_key() -> None:
@@ -111,9 +118,33 @@ def test_flat_map_values_with_and_without_key() -> None:
     assert [r.value for r in run(FlatMapValues(lambda k, v: [k, v], with_key=True), ("a", "x y"))] == ["a", "x y"]
 
 
-def test_flat_map_values_refuses_none() -> None:
-    with pytest.raises(OperatorTypeError, match="must return values, not None"):
-        run(FlatMapValues(lambda value: None), ("a", "b"))  # type: ignore[arg-type, return-value]
+@pytest.mark.parametrize("result", [None, "to be", b"to be", 7])
+def test_flat_map_values_refuses_none_and_text(result: Any) -> None:
+    with pytest.raises(OperatorTypeError, match="must return values, not"):
+        run(FlatMapValues(lambda value: result), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("method", "result"), [("map", "ab"), ("flat_map", "ab"), ("flat_map", ["ab"]), ("flat_map_values", "ab")]
+)
+def test_such_results_are_errors_with_the_operator_and_the_line_of_the_function(method: str, result: Any) -> None:
+    def mapper(*_: Any) -> Any:
+        return result
+
+    builder = StreamsBuilder()
+    getattr(builder.stream("in"), method)(mapper).to("out")
+    with TopologyTestDriver(builder.build()) as driver, pytest.raises(ProcessingError) as caught:
+        driver.create_input_topic("in").pipe_input("k", "v")
+    assert f"{method}(): the function must return" in caught.value.message
+    assert f"{__file__}:{mapper.__code__.co_firstlineno}" in str(caught.value.at)
+
+
+def test_grouping_a_table_takes_no_text_for_a_pair() -> None:
+    builder = StreamsBuilder()
+    builder.table("in").group_by(lambda user, city: city).count().to_stream().to("out")
+    config = {"statestore.cache.max.bytes": 0}
+    with TopologyTestDriver(builder.build(), config) as driver, pytest.raises(ProcessingError, match=r"group_by\(\)"):
+        driver.create_input_topic("in").pipe_input("al", "Zug")
 
 
 def test_peek_forwards_and_foreach_does_not() -> None:
