@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sysconfig
 import threading
 
 import pytest
@@ -58,7 +59,7 @@ def test_other_threads_leave_signals_alone() -> None:
 
 @pytest.mark.parametrize("before", [None, "/somewhere"])
 def test_processes_find_what_this_one_finds(monkeypatch: pytest.MonkeyPatch, before: str | None) -> None:
-    monkeypatch.setattr("sys.path", ["", "/lib/one", os.path.dirname(os.__file__), os.path.dirname(pytest.__path__[0])])
+    monkeypatch.setattr("sys.path", ["", "/lib/one", os.path.dirname(os.__file__), sysconfig.get_paths()["purelib"]])
     if before is None:
         monkeypatch.delenv("PYTHONPATH", raising=False)
     else:
