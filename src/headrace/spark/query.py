@@ -21,6 +21,7 @@ from headrace.batch.parcels import Parcel
 from headrace.batch.reading_plan import PlannedBatch, parcels, reading_plan
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
+from headrace.spark.gate import BatchGate
 from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
 from headrace.spark.worker import FirstLevelFunction, LevelFunction, Shipment
@@ -51,6 +52,7 @@ _LOOK_SECONDS = 0.2
 _START_SECONDS = 0.02
 _HEAD_LINES = 12
 _START_TRIES = 5
+_END_SECONDS = 30.0
 _TOO_SLOW = "failed to connect back"
 
 
@@ -69,9 +71,9 @@ class BatchQuery:
         self._levels = len(application.levels.levels)
         self._plan = reading_plan(application)
         self._groups = max(1, min(len(self._plan.tasks), session.sparkContext.defaultParallelism))
-        self._busy = threading.Lock()
+        self._gate = BatchGate()
+        self._ending = threading.Lock()
         self._ended = threading.Event()
-        self._is_stopping = False
         self._failure: BaseException | None = None
         shipped = Shipment(uuid.uuid4().hex, broker, cloudpickle.dumps(application))  # type: ignore[no-untyped-call]
         self._directory = _new_checkpoint(application.config.application_dir, shipped.run)
@@ -87,7 +89,7 @@ class BatchQuery:
     @property
     def is_active(self) -> bool:
         """Whether batches are run."""
-        return not self._ended.is_set()
+        return not self._ending.locked()
 
     def process_all(self) -> None:
         """Wait until nothing is due; raises what made it fail."""
@@ -100,13 +102,9 @@ class BatchQuery:
 
     def stop(self, timeout: float | None = None) -> bool:
         """End after the batch that is under way; False where that takes longer than ``timeout`` seconds."""
-        self._is_stopping = True
-        if not self._busy.acquire(timeout=-1 if timeout is None else timeout):
+        if not self._gate.close(timeout):
             return False
-        try:
-            self._end()
-        finally:
-            self._busy.release()
+        self._end()
         if threading.current_thread() is not self._watcher:
             self._watcher.join()
         return True
@@ -127,9 +125,9 @@ class BatchQuery:
         return query
 
     def _on_batch(self, ranges: DataFrame, number: int) -> None:
-        with self._busy:
+        with self._gate.batch() as may_begin:
             # Skipping a batch is harmless: what is not committed is planned again.
-            if self._is_stopping or self._failure is not None:
+            if not may_begin or self._failure is not None:
                 return
             try:
                 batch = planned(self._directory, number)
@@ -155,26 +153,29 @@ class BatchQuery:
     def _watch(self) -> None:
         """Wait for the end, and tell of a failure."""
         try:
-            while self._failure is None and not self._ended.is_set():
+            while self._failure is None and self.is_active:
                 if self._query.awaitTermination(_LOOK_SECONDS):  # type: ignore[arg-type]
                     break
         except _SPARK_ERRORS as error:
             self._failure = self._failure or _explained(error)
-        if self._ended.is_set():
+        if not self.is_active:
             return
         failure = self._failure or StreamsError("the streaming query was stopped by somebody else")
         self._end()
         self._on_failure(failure)
 
     def _end(self) -> None:
-        if not self._ended.is_set():
-            self._ended.set()
-            try:
-                self._query.stop()
-                self._shipment.unpersist()
-            except _SPARK_ERRORS:
-                pass  # Spark itself is gone.
-            shutil.rmtree(self._directory, ignore_errors=True)
+        """Stop the query. No lock is held meanwhile that a batch needs: Spark waits for the batch at hand."""
+        if not self._ending.acquire(blocking=False):
+            self._ended.wait(_END_SECONDS)
+            return
+        try:
+            self._query.stop()
+            self._shipment.unpersist()
+        except _SPARK_ERRORS:
+            pass  # Spark itself is gone.
+        shutil.rmtree(self._directory, ignore_errors=True)
+        self._ended.set()
 
 
 def _new_checkpoint(home: Path, run: str) -> Path:

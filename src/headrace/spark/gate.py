@@ -1,0 +1,46 @@
+"""Lets batches begin one after another until it is closed.
+
+A batch is run by a callback that Spark's stream thread waits for, and ending the query waits for that thread. So nobody
+may call Spark while holding a lock that the callback needs: here the lock is held for moments only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class BatchGate:
+    """Whether a batch is under way, and whether another one may begin."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def batch(self) -> Iterator[bool]:
+        """One batch, to its end; False where it may not begin any more."""
+        with self._changed:
+            may_begin = not self._is_closed and self._thread is None
+            if may_begin:
+                self._thread = threading.current_thread()
+        try:
+            yield may_begin
+        finally:
+            if may_begin:
+                with self._changed:
+                    self._thread = None
+                    self._changed.notify_all()
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Let no batch begin, and wait for the one under way; False where it takes longer than ``timeout`` seconds.
+
+        A batch cannot wait for its own end: called from within it, the answer is False at once.
+        """
+        with self._changed:
+            self._is_closed = True
+            if self._thread is threading.current_thread():
+                return False
+            return self._changed.wait_for(lambda: self._thread is None, timeout)

@@ -1,0 +1,55 @@
+"""Stopping comes to an end at every moment, and nothing is lost or doubled by it."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.broker.embedded import EmbeddedBroker
+from headrace.spark.engine import SparkEngine
+from headrace.spark.query import BatchQuery
+from tests.integration.batch.programs import append, final_counts, settings, word_count
+from tests.integration.spark.random_stops import Run
+
+STOPS = 20
+SECONDS = 10.0
+
+
+def test_it_stops_at_the_moment_when_a_batch_is_about_to_begin(
+    tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create_topic("lines")
+    append(broker, "lines", [("k", "one two one")])
+    about_to_begin, may_begin = threading.Event(), threading.Event()
+    begin = BatchQuery._on_batch
+
+    def begin_late(query: BatchQuery, ranges: DataFrame, number: int) -> None:
+        about_to_begin.set()
+        may_begin.wait(2)
+        begin(query, ranges, number)
+
+    monkeypatch.setattr(BatchQuery, "_on_batch", begin_late)
+    engine = SparkEngine(word_count(), settings(tmp_path), broker, session=spark)
+    engine.start()
+    assert about_to_begin.wait(120)
+    stopping = threading.Thread(target=engine.stop, daemon=True)
+    stopping.start()
+    stopping.join(SECONDS)
+    assert not stopping.is_alive(), "stop waits for the batch, and the batch for stop"
+    may_begin.set()
+    engine.run_until_idle()
+    engine.close()
+    assert final_counts(broker) == {"one": 2, "two": 1}
+
+
+def test_it_stops_at_random_moments_under_load_and_every_record_counts_once(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    run = Run(tmp_path, spark, seed=1, limit=SECONDS)
+    for _ in range(STOPS):
+        run.next_stop()
+    run.finish()
+    assert set(run.ways) == {"while_running", "while_starting", "by_two"}
