@@ -48,9 +48,11 @@ class Log:
         self.records: list[LogRecord] = []
         self.start = self.end = 0
         self.horizons: dict[int, int] = {}
+        self.arrived: dict[int, int] = {}
 
-    def append(self, row: Row, timestamp: int) -> None:
+    def append(self, row: Row, timestamp: int, now: int) -> None:
         topic, partition, key, value, headers = row
+        self.arrived[self.end] = now
         self.records.append((topic, partition, self.end, timestamp, key, value, headers))
         self.end += 1
 
@@ -104,7 +106,7 @@ class BrokerMachine(RuleBasedStateMachine):
 
     def add(self, rows: list[Row], timestamp: int) -> None:
         for row in rows:
-            self.logs[row[0], row[1]].append(row, timestamp)
+            self.logs[row[0], row[1]].append(row, timestamp, self.clock.now)
 
     @rule(rows=ROWS, finished=st.booleans())
     def stage(self, rows: list[Row], finished: bool) -> None:
@@ -120,7 +122,9 @@ class BrokerMachine(RuleBasedStateMachine):
     @rule(data=st.data(), again=st.booleans())
     def commit(self, data: Any, again: bool) -> None:
         epoch, rows, timestamp, segments = self.staged.pop(data.draw(st.integers(0, len(self.staged) - 1)))
-        offsets = {("log", 0): OffsetAndMetadata(self.logs["log", 0].end, "note")}
+        ends = {("log", partition): self.logs["log", partition].end for partition in range(PARTITIONS)}
+        read = data.draw(st.sampled_from([[0], [0, 1]]), "partitions whose end was reached")
+        offsets = {("log", partition): OffsetAndMetadata(ends["log", partition], "note") for partition in read}
         commit = Commit("app", epoch, self.batch_id + 1, segments, offsets, {"batch": str(self.batch_id + 1)})
         if epoch != self.lease.epoch:
             try:
@@ -163,11 +167,19 @@ class BrokerMachine(RuleBasedStateMachine):
         young = self.clock.now - RETENTION_MS
         for (topic, partition), log in self.logs.items():
             start = self.broker.start_offsets([(topic, partition)])[topic, partition]
+            read_to = self.read_to((topic, partition))
             gone = [record for record in log.records if log.start <= record[2] < start]
-            assert all(topic == "log" and record[3] < young for record in gone), gone
-            if log.records and topic == "log" and all(record[3] < young for record in log.records):
+            assert all(topic == "log" and log.arrived[record[2]] < young for record in gone), gone
+            assert all(record[2] < read_to for record in gone), gone
+            if topic == "log" and read_to >= log.end and all(log.arrived[record[2]] < young for record in log.records):
                 assert start == log.end
             log.start_at(start)
+
+    def read_to(self, where: TopicPartition) -> int:
+        """How far the application has read; the end where it does not read the topic at all."""
+        if not any(topic == where[0] for topic, _ in self.offsets):
+            return self.logs[where].end
+        return self.offsets[where].offset if where in self.offsets else 0
 
     @rule(at=st.integers(2, 4))
     def merge(self, at: int) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _TRIES = 3
+_LOST = "the record was deleted before it was read"
 
 
 class Coordinator:
@@ -138,6 +139,7 @@ class Coordinator:
             restored.update({(store, topic, number): count for store, topic, number, count in result.restored})
             for lost in result.lost:
                 log.warning("%s", lost)
+                dropped[_LOST] += lost.end - lost.start
         segments = [segment for result in results for segment in result.segments]
         return BatchReport(
             batch.batch_id,

@@ -81,7 +81,7 @@ def _out_of_range(state: PartitionState, committed: int) -> OffsetError:
         gone = state.log_start - committed
         message = f"{gone} records of {state.name} were deleted before they were read"
         hint = (
-            "The topic's retention is shorter than the application was behind. To go on without them set "
+            f"See what retention removed: headrace topics describe {state.topic}. To go on without them set "
             "consumer.auto.offset.reset to earliest or latest."
         )
     else:

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headrace.broker import seal
+from headrace.broker import migration, seal
 from headrace.broker.commit_count import CommitCount
 from headrace.broker.disk import FILE_MODE, explained, flush
 from headrace.broker.seal import SealedConnection
 from headrace.errors import BrokerError, CorruptLogError
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _APPLICATION_ID = 0x48445243  # "HDRC"
 _BUSY_SECONDS = 60.0
 
@@ -38,6 +38,8 @@ _SCHEMA = (
         start_offset INTEGER NOT NULL DEFAULT 0,
         end_offset INTEGER NOT NULL DEFAULT 0,
         cleaned_offset INTEGER NOT NULL DEFAULT 0,
+        expired_records INTEGER NOT NULL DEFAULT 0,
+        expired_ms INTEGER,
         UNIQUE (topic_id, partition))""",
     """CREATE TABLE segments (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -48,6 +50,7 @@ _SCHEMA = (
         bytes INTEGER NOT NULL,
         min_timestamp INTEGER NOT NULL,
         max_timestamp INTEGER NOT NULL,
+        arrived_ms INTEGER NOT NULL,
         checksum INTEGER NOT NULL,
         sparse INTEGER NOT NULL DEFAULT 0,
         file TEXT UNIQUE,
@@ -229,6 +232,8 @@ class Catalog:
             if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
                 raise _corrupt(self.path, "it has tables, but no version")
             self._create(connection)
+        elif version == migration.FROM_VERSION:
+            migration.migrate(connection, self.path, _SCHEMA, SCHEMA_VERSION)
         elif version != SCHEMA_VERSION:
             message = f"{self.path} has version {version}, this Headrace reads version {SCHEMA_VERSION}"
             raise BrokerError(message, hint="Use the Headrace that wrote it, or another directory.")

@@ -25,7 +25,7 @@ def commit(connection: sqlite3.Connection, disk: Disk, given: Commit, now_ms: in
     last = last_committed(connection, given.application)
     if last is not None and given.batch_id <= last.batch_id:
         return _repeated(given, last)
-    ranges = log.register(connection, disk, given.segments)
+    ranges = log.register(connection, disk, given.segments, now_ms)
     groups.commit(connection, given.application, given.offsets, now_ms)
     change = "UPDATE applications SET batch_id = ?, batch_epoch = ?, ranges = ? WHERE name = ?"
     connection.execute(change, (given.batch_id, given.epoch, pack_ranges(ranges), given.application))

@@ -374,12 +374,13 @@ class EmbeddedBroker:
         sequence: int | None,
     ) -> Appended:
         if producer_id is None or sequence is None:
-            return Appended(log.register(connection, self._disk, segments))
+            return Appended(log.register(connection, self._disk, segments, self._clock.now_ms()))
         answer = producers.earlier_answer(connection, producer_id, sequence)
         if answer is not None:
             return answer
-        ranges = log.register(connection, self._disk, segments)
-        producers.remember(connection, producer_id, sequence, ranges, self._clock.now_ms())
+        now_ms = self._clock.now_ms()
+        ranges = log.register(connection, self._disk, segments, now_ms)
+        producers.remember(connection, producer_id, sequence, ranges, now_ms)
         return Appended(ranges)
 
     def _drop_unregistered(self, segments: Sequence[StagedSegment]) -> None:

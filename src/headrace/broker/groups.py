@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from headrace.broker import topics
 from headrace.broker.port import OffsetAndMetadata, TopicPartition
 from headrace.errors import ArgumentError
 from headrace.names import problem_with
+
+if TYPE_CHECKING:
+    from headrace.broker.log import Partition
 
 
 def check_name(name: object, what: str) -> None:
@@ -48,12 +52,31 @@ def names(connection: sqlite3.Connection) -> list[str]:
 
 
 def lag(connection: sqlite3.Connection, group: str) -> dict[TopicPartition, int]:
-    """How many offsets the group is behind, per partition it committed."""
-    question = """SELECT t.name, g.partition, max(0, p.end_offset - max(g.offset, p.start_offset))
-                  FROM group_offsets g JOIN topics t ON t.id = g.topic_id
-                  JOIN partitions p ON p.topic_id = t.id AND p.partition = g.partition
-                  WHERE g.group_id = ? ORDER BY t.name, g.partition"""
-    return {(topic, partition): behind for topic, partition, behind in connection.execute(question, (group,))}
+    """How many offsets the group is behind, per partition of the topics it reads; all of those it has not begun."""
+    question = """SELECT t.name, p.partition, max(0, p.end_offset - max(coalesce(g.offset, 0), p.start_offset))
+                  FROM topics t JOIN partitions p ON p.topic_id = t.id
+                  LEFT JOIN group_offsets g ON g.group_id = ? AND g.topic_id = t.id AND g.partition = p.partition
+                  WHERE t.id IN (SELECT topic_id FROM group_offsets WHERE group_id = ?)
+                  ORDER BY t.name, p.partition"""
+    rows = connection.execute(question, (group, group))
+    return {(topic, partition): behind for topic, partition, behind in rows}
+
+
+def read_by_all(connection: sqlite3.Connection, partition: Partition) -> int | None:
+    """The offset up to which every group has read the partition; None where no group reads it.
+
+    An application that reads the topic will read every partition of it, so one that it has not begun counts from its
+    start. Another group may have chosen the partitions it reads.
+    """
+    question = """SELECT min(offset) FROM (
+                      SELECT offset FROM group_offsets WHERE topic_id = ?1 AND partition = ?2
+                      UNION ALL
+                      SELECT 0 FROM group_offsets g JOIN applications a ON a.name = g.group_id
+                      WHERE g.topic_id = ?1 AND NOT EXISTS (
+                          SELECT 1 FROM group_offsets h
+                          WHERE h.group_id = g.group_id AND h.topic_id = ?1 AND h.partition = ?2))"""
+    found: int | None = connection.execute(question, (partition.topic_id, partition.partition)).fetchone()[0]
+    return found
 
 
 def delete(connection: sqlite3.Connection, group: str) -> None:

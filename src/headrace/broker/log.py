@@ -33,7 +33,7 @@ from headrace.errors import ArgumentError, BrokerError, CorruptLogError, OffsetO
 
 _PAGE = 64
 _MAX_VERIFIED = 20_000
-_COLUMNS = "id, base_offset, next_offset, records, bytes, max_timestamp, sparse, file, chunks"
+_COLUMNS = "id, base_offset, next_offset, records, bytes, max_timestamp, arrived_ms, sparse, file, chunks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class Segment(NamedTuple):
     records: int
     size: int
     max_timestamp: int
+    arrived_ms: int
+    """When the last of its records arrived."""
     sparse: int
     file: str | None
     chunks: bytes
@@ -71,6 +73,7 @@ class Placed(NamedTuple):
     next_offset: int
     sparse: bool
     built: Built
+    arrived_ms: int = 0
 
 
 def find_partition(connection: sqlite3.Connection, topic: str, partition: int) -> Partition:
@@ -94,7 +97,7 @@ def segments_of(connection: sqlite3.Connection, partition: Partition) -> list[Se
 
 
 def register(
-    connection: sqlite3.Connection, disk: Disk, segments: Iterable[StagedSegment]
+    connection: sqlite3.Connection, disk: Disk, segments: Iterable[StagedSegment], now_ms: int
 ) -> dict[TopicPartition, OffsetRange]:
     """Put staged segments at the ends of their partitions, in the order given; the offsets they got."""
     ranges: dict[TopicPartition, OffsetRange] = {}
@@ -106,7 +109,7 @@ def register(
         _check_file(disk, staged)
         first, base = ranges.get(where, (partition.end_offset, partition.end_offset))
         ranges[where] = first, base + staged.records
-        _insert(connection, partition.id, Placed(base, base + staged.records, False, _built(staged)))
+        _insert(connection, partition.id, Placed(base, base + staged.records, False, _built(staged), now_ms))
     for where, (_, end) in ranges.items():
         connection.execute("UPDATE partitions SET end_offset = ? WHERE id = ?", (end, known[where].id))
     return ranges
@@ -121,8 +124,9 @@ def replace(
     if not all(connection.execute(here, (partition.id, number)).fetchone()[0] for (number,) in numbers):
         return False
     connection.executemany("DELETE FROM segments WHERE id = ?", numbers)
+    arrived_ms = max((segment.arrived_ms for segment in old), default=0)
     for placed in new:
-        _insert(connection, partition.id, placed)
+        _insert(connection, partition.id, placed._replace(arrived_ms=arrived_ms))
     return True
 
 
@@ -194,7 +198,7 @@ class LogReader:
     def staged(self, staged: StagedSegment) -> Iterator[list[LogRecord]]:
         """The records of a segment that is not registered yet; their offsets count from 0."""
         place = Place(staged.topic, staged.partition, 0, staged.file or "a staged segment")
-        segment = Segment(0, 0, 0, staged.records, staged.size, 0, False, staged.file, staged.chunks, staged.payload)
+        segment = Segment(0, 0, 0, staged.records, staged.size, 0, 0, False, staged.file, staged.chunks, staged.payload)
         with self._source(segment) as fetch:
             for chunk in _index(segment, place):
                 data = fetch(chunk)
@@ -417,8 +421,8 @@ def _insert(connection: sqlite3.Connection, partition_id: int, placed: Placed) -
     built = placed.built
     connection.execute(
         """INSERT INTO segments (partition_id, base_offset, next_offset, records, bytes, min_timestamp, max_timestamp,
-                                 checksum, sparse, file, chunks, payload)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                                 arrived_ms, checksum, sparse, file, chunks, payload)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             partition_id,
             placed.base_offset,
@@ -427,6 +431,7 @@ def _insert(connection: sqlite3.Connection, partition_id: int, placed: Placed) -
             built.size,
             built.min_timestamp,
             built.max_timestamp,
+            placed.arrived_ms,
             built.checksum,
             int(placed.sparse),
             built.file,

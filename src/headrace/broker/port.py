@@ -55,6 +55,10 @@ class PartitionDescription:
     records: int
     size: int
     segments: int
+    expired_records: int = 0
+    """How many records retention has removed so far."""
+    expired_ms: int | None = None
+    """When it did so last; None where it never did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,22 @@ after that would be gone without a word; ``headrace.broker.commit_count`` rememb
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
 _SEALED = {
     "topics": ("id", "name", "config", "created_ms"),
-    "partitions": ("id", "topic_id", "partition", "start_offset", "end_offset", "cleaned_offset"),
+    "partitions": (
+        "id",
+        "topic_id",
+        "partition",
+        "start_offset",
+        "end_offset",
+        "cleaned_offset",
+        "expired_records",
+        "expired_ms",
+    ),
     "segments": (
         "id",
         "partition_id",
@@ -27,6 +36,7 @@ _SEALED = {
         "bytes",
         "min_timestamp",
         "max_timestamp",
+        "arrived_ms",
         "checksum",
         "sparse",
         "file",
@@ -83,6 +93,12 @@ def begin(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO seal VALUES (0, 0, ?)", (_numbers(connection),))
 
 
+def renew(connection: sqlite3.Connection) -> None:
+    """Seal what the catalog says now, after its tables were changed."""
+    values = _digest(connection), _numbers(connection)
+    connection.execute("UPDATE seal SET commits = commits + 1, digest = ?, numbers = ?", values)
+
+
 def commits(connection: sqlite3.Connection) -> int:
     """How many commits the catalog has seen."""
     return int(connection.execute("SELECT commits FROM seal").fetchone()[0])
@@ -98,23 +114,31 @@ def problem(connection: sqlite3.Connection, expected_schema: Iterable[str]) -> s
     statements = {row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
     if statements - {_SEQUENCES} != set(expected_schema):
         return "its tables are not those that were made"
-    return _broken_seal(connection)
+    return broken_seal(connection)
 
 
 _SEQUENCES = "CREATE TABLE sqlite_sequence(name,seq)"
 
 
-def _broken_seal(connection: sqlite3.Connection) -> str | None:
+def broken_seal(connection: sqlite3.Connection, without: Container[str] = ()) -> str | None:
+    """Whether the rows are those that were sealed; ``without`` names columns that an earlier version does not have."""
     rows = connection.execute("SELECT digest, numbers FROM seal").fetchall()
     if len(rows) != 1:
         return f"it has {len(rows)} seals"
     digest, numbers = rows[0]
-    for table, columns in _SEALED.items():
-        for row in connection.execute(f"SELECT {', '.join(columns)} FROM {table} NOT INDEXED"):
-            digest ^= _hash((table, *row))
+    digest ^= _digest(connection, without)
     if digest != 0 or numbers != _numbers(connection):
         return "its content does not match its seal"
     return None
+
+
+def _digest(connection: sqlite3.Connection, without: Container[str] = ()) -> int:
+    digest = 0
+    for table, columns in _SEALED.items():
+        there = ", ".join(column for column in columns if column not in without)
+        for row in connection.execute(f"SELECT {there} FROM {table} NOT INDEXED"):
+            digest ^= _hash((table, *row))
+    return digest
 
 
 def _numbers(connection: sqlite3.Connection) -> int:

@@ -24,8 +24,13 @@ DEFAULTS: Mapping[str, str] = {
     "min.cleanable.dirty.ratio": "0.5",
     "max.message.bytes": str(1024 * 1024 + 12),
     "message.timestamp.type": "CreateTime",
+    "headrace.retention.unread": "keep",
 }
-"""What a topic has unless told. Kafka's defaults, except segment.bytes: here segments are merged until they have it."""
+"""What a topic has unless told. Kafka's defaults, except segment.bytes: here segments are merged until they have it.
+
+headrace.retention.unread is our own: ``keep`` lets retention wait for every group that has yet to read a record,
+``delete`` does as Kafka does.
+"""
 
 ACCEPTED = frozenset(
     {
@@ -58,6 +63,7 @@ class TopicConfig:
     delete: bool
     retention_ms: int
     retention_bytes: int
+    keep_unread: bool
     segment_bytes: int
     delete_retention_ms: int
     min_compaction_lag_ms: int
@@ -75,6 +81,7 @@ class TopicConfig:
             delete="delete" in policy,
             retention_ms=int(values["retention.ms"]),
             retention_bytes=int(values["retention.bytes"]),
+            keep_unread=values["headrace.retention.unread"] == "keep",
             segment_bytes=int(values["segment.bytes"]),
             delete_retention_ms=int(values["delete.retention.ms"]),
             min_compaction_lag_ms=int(values["min.compaction.lag.ms"]),
@@ -135,6 +142,7 @@ _CHECKS: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "max.message.bytes": _at_least(0, 2**31 - 1),
     # A segment is written before its commit is known, so that the broker cannot put its own time into it.
     "message.timestamp.type": (lambda text: text == "CreateTime", "'CreateTime'; the embedded broker has no other"),
+    "headrace.retention.unread": (lambda text: text in {"keep", "delete"}, "'keep' or 'delete'"),
 }
 
 

@@ -105,7 +105,8 @@ def describe(connection: sqlite3.Connection, name: str) -> TopicDescription:
     """Settings, offsets and sizes."""
     topic = find(connection, name)
     question = """SELECT p.partition, p.start_offset, p.end_offset,
-                         coalesce(sum(s.records), 0), coalesce(sum(s.bytes), 0), count(s.id)
+                         coalesce(sum(s.records), 0), coalesce(sum(s.bytes), 0), count(s.id),
+                         p.expired_records, p.expired_ms
                   FROM partitions p LEFT JOIN segments s ON s.partition_id = p.id
                   WHERE p.topic_id = ? GROUP BY p.id ORDER BY p.partition"""
     rows = connection.execute(question, (topic.id,)).fetchall()

@@ -135,17 +135,17 @@ def _summary(broker: Broker, name: str) -> dict[str, Any]:
 
 def _partition_rows(broker: Broker, name: str) -> list[dict[str, Any]]:
     committed, lag = broker.committed(name), broker.lag(name)
-    ends = broker.end_offsets(committed)
+    ends = broker.end_offsets(lag)
     return [
         {
             "topic": one[0],
             "partition": one[1],
-            "offset": note.offset,
+            "offset": committed[one].offset if one in committed else None,
             "end_offset": ends[one],
-            "lag": lag.get(one),
-            "metadata": note.metadata,
+            "lag": behind,
+            "metadata": committed[one].metadata if one in committed else None,
         }
-        for one, note in committed.items()
+        for one, behind in lag.items()
     ]
 
 

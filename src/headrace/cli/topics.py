@@ -150,17 +150,32 @@ def _is_there(broker: Broker, name: str, *, if_exists: bool) -> bool:
 
 def _show(session: Session, topic: TopicDescription) -> None:
     out = session.out
-    created = datetime.fromtimestamp(topic.created_ms / 1000, timezone.utc)
     totals = (
         f"{_plural(len(topic.partitions), 'partition')}, {_plural(_records(topic), 'record')}, {topic.size:,} bytes"
     )
     out.line(f"{topic.name}: {totals}", style="bold")
-    out.line(f"created {created:%Y-%m-%d %H:%M:%S} UTC")
+    out.line(f"created {_time(topic.created_ms)}")
     out.line("")
     rows = [(one.partition, one.start_offset, one.end_offset, one.records, one.size) for one in topic.partitions]
     out.table((">PARTITION", ">START", ">END", ">RECORDS", ">BYTES"), rows)
+    for line in _expired(topic):
+        out.line(line)
     out.line("")
     out.table(("SETTING", "VALUE"), _shown_settings(topic.config).items())
+
+
+def _expired(topic: TopicDescription) -> list[str]:
+    """What retention has removed, a line for each partition that has lost something."""
+    return [
+        f"partition {one.partition}: retention removed {_plural(one.expired_records, 'record')}, "
+        f"the last of them at {_time(one.expired_ms)}"
+        for one in topic.partitions
+        if one.expired_ms is not None
+    ]
+
+
+def _time(ms: int) -> str:
+    return f"{datetime.fromtimestamp(ms / 1000, timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _totals(topic: TopicDescription) -> dict[str, Any]:
@@ -181,6 +196,8 @@ def _everything(topic: TopicDescription) -> dict[str, Any]:
             "records": one.records,
             "bytes": one.size,
             "segments": one.segments,
+            "expired_records": one.expired_records,
+            "expired_ms": one.expired_ms,
         }
         for one in topic.partitions
     ]

@@ -78,7 +78,7 @@ def test_refuses_a_catalog_of_another_version(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "catalog.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(BrokerError, match="has version 99, this Headrace reads version 2"):
+    with pytest.raises(BrokerError, match="has version 99, this Headrace reads version 3"):
         EmbeddedBroker(tmp_path)
 
 

@@ -135,3 +135,16 @@ def test_a_broker_of_an_unknown_kind_is_named_without_its_password(headrace: Hea
 
     assert "kafka://al:***@host:9092" in told
     assert "geheim" not in told
+
+
+def test_describe_shows_what_retention_removed(headrace: Headrace, broker: Broker) -> None:
+    headrace("topics", "create", "lines", "--config", "retention.bytes=0")
+    headrace("produce", "lines", input="a\nb\n")
+    assert "retention removed" not in headrace("topics", "describe", "lines").out
+    broker.maintain()
+
+    shown = headrace("topics", "describe", "lines").out
+    assert "partition 0: retention removed 2 records, the last of them at 20" in shown
+    (partition,) = headrace("topics", "describe", "lines", "--json").data["partitions"]
+    assert (partition["start_offset"], partition["expired_records"]) == (2, 2)
+    assert partition["expired_ms"] > 0
