@@ -1,0 +1,72 @@
+"""What can be wrong with SQL: a stable code, a place in the text, and what to do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from headrace.errors import HeadraceError
+
+_SHOWN = 100
+"""Characters of a line that an error shows: a statement may be a megabyte in one line."""
+
+
+class Place(NamedTuple):
+    """A place in a text, counted from 1 as editors do."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.line}:{self.column}"
+
+
+class SqlError(HeadraceError, ValueError):
+    """A statement that cannot be parsed, planned or run.
+
+    ``code`` is stable and meant for programs (``parse.syntax``); ``place`` says where, as far as that is known.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        place: Place | None = None,
+        fragment: str | None = None,
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, detail=detail, hint=hint)
+        self.code = code
+        self.place = place
+        self.fragment = fragment
+        """The line of the text, the wrong part underlined."""
+
+    def __str__(self) -> str:
+        where = f"line {self.place}: " if self.place else ""
+        shown = f"\n{self.fragment}" if self.fragment else ""
+        return f"{where}{super().__str__()}{shown}"
+
+
+def place_of(text: str, offset: int) -> Place:
+    """Where ``offset`` is in ``text``."""
+    return Place(text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1)
+
+
+def underlined(text: str, start: int, end: int) -> str:
+    """The line around ``start``, with marks below what reaches to ``end``."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    line = text[first : len(text) if last < 0 else last]
+    left = max(0, start - first - _SHOWN // 2)
+    line = line[left : left + _SHOWN].replace("\t", " ").rstrip("\r")
+    column = start - first - left
+    return f"    {line}\n    {' ' * column}{'^' * max(1, min(end - start, len(line) - column))}"
+
+
+def error_at(
+    text: str, start: int, end: int, code: str, message: str, *, detail: str | None = None, hint: str | None = None
+) -> SqlError:
+    """An error about ``text[start:end]``."""
+    place, fragment = place_of(text, start), underlined(text, start, end)
+    return SqlError(code, message, place=place, fragment=fragment, detail=detail, hint=hint)

@@ -1,0 +1,1 @@
+"""From characters to trees and back: tokens, one function per production, canonical text."""

@@ -1,0 +1,150 @@
+"""Walking over tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from headrace.sql.errors import SqlError, error_at
+from headrace.sql.keywords import NON_RESERVED
+from headrace.sql.text.tokens import END, NAME, QUOTED, STRING, VARIABLE, Token, tokens_of
+
+_MAX_DEPTH = 100
+"""Expressions and types nested deeper are refused: what walks a tree is recursive, and Python's stack ends."""
+_IS_NAME = NON_RESERVED | {NAME, QUOTED}
+
+T = TypeVar("T")
+
+
+class Cursor:
+    """The next token, and what may be done with it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._tokens = tokens_of(text)
+        self._index = 0
+        self._depth = 0
+        self.lambda_parameters: list[str] = []
+        """Of the lambdas around the next token: there these names are no columns."""
+
+    @property
+    def token(self) -> Token:
+        """The next token."""
+        return self._tokens[self._index]
+
+    @property
+    def kind(self) -> str:
+        """Of the next token."""
+        return self._tokens[self._index].kind
+
+    @property
+    def at(self) -> int:
+        """Where the next token begins."""
+        return self._tokens[self._index].start
+
+    @property
+    def end(self) -> int:
+        """Where the last token that was taken ends."""
+        return self._tokens[self._index - 1].end if self._index else 0
+
+    def ahead(self, count: int) -> str:
+        """The kind of the token ``count`` after the next one."""
+        return self._tokens[min(self._index + count, len(self._tokens) - 1)].kind
+
+    def take(self) -> Token:
+        """The next token, and go on."""
+        token = self._tokens[self._index]
+        if token.kind != END:
+            self._index += 1
+        return token
+
+    def accept(self, *kinds: str) -> bool:
+        """Take these tokens if they are next, all or none of them."""
+        if any(self.ahead(number) != kind for number, kind in enumerate(kinds)):
+            return False
+        self._index += len(kinds)
+        return True
+
+    def expect(self, *kinds: str) -> None:
+        """Take these tokens one after the other."""
+        for kind in kinds:
+            if self.kind != kind:
+                msg = f"expected {_shown(kind)}"
+                raise self.error(msg)
+            self._index += 1
+
+    @property
+    def is_name(self) -> bool:
+        """Whether a name is next."""
+        return self.kind in _IS_NAME
+
+    def name(self, what: str = "a name") -> str:
+        """A name: in upper case unless it is quoted."""
+        token = self.token
+        if token.kind not in _IS_NAME:
+            msg = f"expected {what}"
+            raise self.error(msg, hint=self.hint_for_name())
+        self._index += 1
+        if token.kind == QUOTED:
+            quote = token.text[0]
+            return token.text[1:-1].replace(quote * 2, quote)
+        return token.text.upper()
+
+    def string(self, what: str = "a text in single quotes") -> str:
+        """A literal text."""
+        if self.kind != STRING:
+            msg = f"expected {what}"
+            raise self.error(msg)
+        return self.take().text[1:-1].replace("''", "'")
+
+    def listed(self, item: Callable[[], T]) -> tuple[T, ...]:
+        """One or more items with commas between them."""
+        items = [item()]
+        while self.accept(","):
+            items.append(item())
+        return tuple(items)
+
+    def in_parentheses(self, item: Callable[[], T]) -> tuple[T, ...]:
+        """One or more items with commas between them, in parentheses."""
+        self.expect("(")
+        items = self.listed(item)
+        self.expect(")")
+        return items
+
+    def go_deeper(self) -> None:
+        """One level of nesting begins; ``come_up`` ends it."""
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            msg = f"nested more than {_MAX_DEPTH} deep"
+            raise self.error(msg, code="parse.too-deep")
+
+    def come_up(self) -> None:
+        """A level of nesting ends."""
+        self._depth -= 1
+
+    def error(self, message: str, *, code: str = "parse.syntax", hint: str | None = None) -> SqlError:
+        """An error about the next token."""
+        token = self.token
+        if token.kind == VARIABLE:
+            hint = f"The variable {token.text} is not defined: DEFINE {token.text[2:-1]} = '...';"
+        found = "the text ends" if token.kind == END else f"found {_short(token.text)}"
+        return error_at(self.text, token.start, token.end, code, f"{message}, {found}", hint=hint)
+
+    def error_from(self, start: int, message: str, *, code: str = "parse.syntax", hint: str | None = None) -> SqlError:
+        """An error about what was taken since ``start``."""
+        return error_at(self.text, start, self.end, code, message, hint=hint)
+
+    def hint_for_name(self) -> str | None:
+        """What to do where a reserved word stands instead of a name."""
+        token = self.token
+        if token.kind == token.text.upper() and token.text.isidentifier():
+            return f"{token.kind} is a reserved word. As a name it is written in back-ticks: `{token.kind}`."
+        return None
+
+
+def _shown(kind: str) -> str:
+    return f"'{kind}'" if not kind.isalpha() else kind
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:37] + "...")

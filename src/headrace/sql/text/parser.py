@@ -1,0 +1,39 @@
+"""A whole text: its statements, each with the text it came from."""
+
+from __future__ import annotations
+
+from headrace.sql.text.cursor import Cursor
+from headrace.sql.text.expressions import expression
+from headrace.sql.text.statements import statement
+from headrace.sql.text.tokens import END
+from headrace.sql.tree.expressions import Expression
+from headrace.sql.tree.statements import Parsed
+
+
+def parse(text: str) -> list[Parsed]:
+    """The statements of ``text``. All of it is read before any of it is used, so an error anywhere is an error here.
+
+    >>> [parsed.statement.name for parsed in parse("CREATE TYPE a AS INT; DROP TYPE a;")]
+    ['A', 'A']
+    """
+    cursor = Cursor(text)
+    found = []
+    while cursor.kind != END:
+        start = cursor.at
+        tree = statement(cursor)
+        cursor.expect(";")
+        found.append(Parsed(tree, text[start : cursor.end], start))
+    return found
+
+
+def parse_expression(text: str) -> Expression:
+    """One expression by itself.
+
+    >>> from headrace.sql.text.format import shown
+    >>> shown(parse_expression("a + 2 * b"))
+    '(A + (2 * B))'
+    """
+    cursor = Cursor(text)
+    found = expression(cursor)
+    cursor.expect(END)
+    return found

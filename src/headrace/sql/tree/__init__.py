@@ -1,0 +1,1 @@
+"""What a statement says, as frozen values. Equality ignores where in the text a node stood."""
