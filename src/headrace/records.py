@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import msgspec
 
 from headrace.errors import StreamsError
-
-K = TypeVar("K")
-V = TypeVar("V")
+from headrace.type_variables import K2, V2, KIn, VIn
 
 NO_TIMESTAMP = -1
 """The timestamp of something that has none."""
@@ -87,7 +85,7 @@ class Headers(tuple[tuple[str, bytes | None], ...]):
 NO_HEADERS = Headers()
 
 
-class Record(msgspec.Struct, Generic[K, V]):
+class Record(msgspec.Struct, Generic[KIn, VIn]):
     """One record on its way through a topology. Change it by making another: ``record.with_value(v)``.
 
     A negative timestamp is a StreamsError.
@@ -96,15 +94,15 @@ class Record(msgspec.Struct, Generic[K, V]):
     Record(key='alice', value=2, timestamp=10, headers=())
     """
 
-    key: K
-    value: V
+    key: KIn
+    value: VIn
     timestamp: int
     headers: Headers = NO_HEADERS
 
     if TYPE_CHECKING:
 
         def __init__(
-            self, key: K, value: V, timestamp: int, headers: Iterable[tuple[str, bytes | None]] | None = None
+            self, key: KIn, value: VIn, timestamp: int, headers: Iterable[tuple[str, bytes | None]] | None = None
         ) -> None:
             """Headers may be given as any pairs."""
 
@@ -114,19 +112,19 @@ class Record(msgspec.Struct, Generic[K, V]):
         if type(self.headers) is not Headers:
             self.headers = Headers.of(self.headers)
 
-    def with_key(self, key: Any) -> Record[Any, V]:
+    def with_key(self, key: K2) -> Record[K2, VIn]:
         """The same record under another key."""
         return Record(key, self.value, self.timestamp, self.headers)
 
-    def with_value(self, value: Any) -> Record[K, Any]:
+    def with_value(self, value: V2) -> Record[KIn, V2]:
         """The same record with another value."""
         return Record(self.key, value, self.timestamp, self.headers)
 
-    def with_timestamp(self, timestamp: int) -> Record[K, V]:
+    def with_timestamp(self, timestamp: int) -> Record[KIn, VIn]:
         """The same record at another time."""
         return Record(self.key, self.value, timestamp, self.headers)
 
-    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> Record[K, V]:
+    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> Record[KIn, VIn]:
         """The same record with other headers."""
         return Record(self.key, self.value, self.timestamp, headers)
 
@@ -140,29 +138,29 @@ def _negative_timestamp(record: Record[Any, Any]) -> StreamsError:
     )
 
 
-class FixedKeyRecord(Record[K, V]):
+class FixedKeyRecord(Record[KIn, VIn]):
     """A record whose key must stay as it is: what ``process_values`` hands to its processor.
 
     >>> FixedKeyRecord("alice", 1, timestamp=10).with_timestamp(20)
     FixedKeyRecord(key='alice', value=1, timestamp=20, headers=())
     """
 
-    def with_key(self, key: Any) -> Record[Any, V]:
+    def with_key(self, key: K2) -> Record[K2, VIn]:
         """Refused: the key is fixed."""
         raise StreamsError(
             "the key of a fixed-key record cannot be changed",
             hint="Use process() instead of process_values() where the key has to change.",
         )
 
-    def with_value(self, value: Any) -> FixedKeyRecord[K, Any]:
+    def with_value(self, value: V2) -> FixedKeyRecord[KIn, V2]:
         """The same record with another value."""
         return FixedKeyRecord(self.key, value, self.timestamp, self.headers)
 
-    def with_timestamp(self, timestamp: int) -> FixedKeyRecord[K, V]:
+    def with_timestamp(self, timestamp: int) -> FixedKeyRecord[KIn, VIn]:
         """The same record at another time."""
         return FixedKeyRecord(self.key, self.value, timestamp, self.headers)
 
-    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> FixedKeyRecord[K, V]:
+    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> FixedKeyRecord[KIn, VIn]:
         """The same record with other headers."""
         return FixedKeyRecord(self.key, self.value, self.timestamp, Headers.of(headers))
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import msgspec
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError
-
-K = TypeVar("K")
+from headrace.type_variables import K
 
 MAX_TIMESTAMP = 2**63 - 1
 

@@ -49,7 +49,7 @@ def test_an_unknown_argument_of_an_operator_suggests_the_nearest() -> None:
     stream = StreamsBuilder().stream("in")
 
     with pytest.raises(errors.OperatorTypeError) as caught:
-        stream.map_values(lambda value: value, nmae="upper")  # type: ignore[call-arg]
+        stream.map_values(lambda value: value, nmae="upper")  # type: ignore[call-overload]
 
     assert caught.value.message == "KStream.map_values() has no argument 'nmae'"
     assert caught.value.hint == "Did you mean name=?"
@@ -99,7 +99,7 @@ def test_one_that_wants_the_key_as_well_hears_of_with_key() -> None:
     builder = StreamsBuilder()
 
     with pytest.raises(errors.OperatorTypeError) as caught:
-        builder.stream("in").map_values(lambda key, value: value)
+        builder.stream("in").map_values(lambda key, value: value)  # type: ignore[arg-type, misc]
     assert caught.value.message == "map_values(): mapper is called with 1 argument(s), but takes (key, value)"
     assert caught.value.hint == "with_key=True gives the function the key as well."
 
@@ -137,7 +137,7 @@ def test_a_serde_that_does_not_fit_the_value_names_sink_record_and_the_serde_to_
 
 def test_so_does_one_right_below_a_source() -> None:
     builder = StreamsBuilder()
-    builder.stream("in", key_serde=serdes.long()).to("out", key_serde=serdes.string())
+    builder.stream("in", key_serde=serdes.long()).to("out", key_serde=serdes.string())  # type: ignore[arg-type]
 
     with driver(builder) as under_test, pytest.raises(errors.StreamsError) as caught:
         under_test.create_input_topic("in", serdes.long()).pipe_input(1, "x")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Generic
 
 from headrace.dsl import kstream
 from headrace.dsl.operator import check_function, operator
@@ -13,32 +13,33 @@ from headrace.plan.graph import ProcessorGraphNode, Step
 from headrace.plan.names import name_or_generate
 from headrace.processors.branch import Branch
 from headrace.processors.pass_through import PassThrough
+from headrace.type_variables import K, V
 
 
-class BranchedKStream:
+class BranchedKStream(Generic[K, V]):
     """What ``KStream.split`` returns: add branches, then end with ``default_branch`` or ``no_default_branch``.
 
     The streams come back in a dict. A branch's key in it is the name of the split and its own name; without a name
     its number, counted from 1, and 0 for the default branch.
     """
 
-    def __init__(self, source: kstream.KStream, name: str | None) -> None:
+    def __init__(self, source: kstream.KStream[K, V], name: str | None) -> None:
         self._source = source
         self._name = name_or_generate(name, source.builder, names.BRANCH)
         self._branch = Branch()
         self._node = ProcessorGraphNode(self._name, Step(self._name, self._branch))
-        self._streams: dict[str, kstream.KStream] = {}
+        self._streams: dict[str, kstream.KStream[K, V]] = {}
         source.builder.add_graph_node(source.node, self._node)
 
     @operator
     def branch(
         self,
-        predicate: Callable[[Any, Any], Any],
+        predicate: Callable[[K, V], object],
         *,
         name: str | None = None,
-        function: Callable[[Any], Any] | None = None,
-        consumer: Callable[[Any], Any] | None = None,
-    ) -> BranchedKStream:
+        function: Callable[[kstream.KStream[K, V]], kstream.KStream[K, V] | None] | None = None,
+        consumer: Callable[[kstream.KStream[K, V]], object] | None = None,
+    ) -> BranchedKStream[K, V]:
         """Add a branch for the records for which ``predicate(key, value)`` holds and no branch before wanted.
 
         With ``function`` the dict holds what ``function(stream)`` returns, nothing where that is None; with
@@ -61,9 +62,9 @@ class BranchedKStream:
         self,
         *,
         name: str | None = None,
-        function: Callable[[Any], Any] | None = None,
-        consumer: Callable[[Any], Any] | None = None,
-    ) -> dict[str, kstream.KStream]:
+        function: Callable[[kstream.KStream[K, V]], kstream.KStream[K, V] | None] | None = None,
+        consumer: Callable[[kstream.KStream[K, V]], object] | None = None,
+    ) -> dict[str, kstream.KStream[K, V]]:
         """End with a branch for the records that no other branch wanted; all streams, by name.
 
         >>> builder = StreamsBuilder()
@@ -75,7 +76,7 @@ class BranchedKStream:
         self._add(0, name, function, consumer)
         return self._streams
 
-    def no_default_branch(self) -> dict[str, kstream.KStream]:
+    def no_default_branch(self) -> dict[str, kstream.KStream[K, V]]:
         """End; records that no branch wants go nowhere and are not counted as dropped. All streams, by name.
 
         >>> split = StreamsBuilder().stream("in").split(name="is-")
@@ -88,8 +89,8 @@ class BranchedKStream:
         self,
         number: int,
         name: str | None,
-        function: Callable[[Any], Any] | None,
-        consumer: Callable[[Any], Any] | None,
+        function: Callable[[kstream.KStream[K, V]], kstream.KStream[K, V] | None] | None,
+        consumer: Callable[[kstream.KStream[K, V]], object] | None,
     ) -> None:
         if function is not None and consumer is not None:
             raise ArgumentError("a branch takes a function or a consumer, not both", at=user_line())
@@ -104,7 +105,7 @@ class BranchedKStream:
         else:
             self._streams[branch_name] = stream
 
-    def _new_stream(self, branch_name: str) -> kstream.KStream:
+    def _new_stream(self, branch_name: str) -> kstream.KStream[K, V]:
         source = self._source
         self._branch.children.append(branch_name)
         # The drawn name is not used: as in Kafka Streams a branch takes a number of the common count all the same.

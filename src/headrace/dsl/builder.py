@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
@@ -20,9 +20,10 @@ from headrace.plan.names import name_or_generate, suffixed_or_generate
 from headrace.plan.stores import KeyValueMaterializer
 from headrace.processors.table_source import TableSource
 from headrace.topology import Topology
+from headrace.type_variables import KIn, VIn
 
 if TYPE_CHECKING:
-    from headrace.processors.api import ProcessorSupplier
+    from headrace.processors.api import Processor
     from headrace.serde import Serde
 
 
@@ -48,12 +49,12 @@ class StreamsBuilder:
         self,
         topics: str | Iterable[str] | re.Pattern[str],
         *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[KIn] | None = None,
+        value_serde: Serde[VIn] | None = None,
         timestamp_extractor: Any = None,
         offset_reset: Any = None,
         name: str | None = None,
-    ) -> KStream:
+    ) -> KStream[KIn, VIn]:
         """The records of a topic, of several, or of all topics whose names match a compiled pattern.
 
         Topics that appear later are read as well; they are looked for every ``metadata.max.age.ms``.
@@ -82,14 +83,14 @@ class StreamsBuilder:
         topic: str,
         *,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[KIn] | None = None,
+        value_serde: Serde[VIn] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         timestamp_extractor: Any = None,
         offset_reset: Any = None,
         name: str | None = None,
-    ) -> KTable:
+    ) -> KTable[KIn, VIn]:
         """A topic read as a table: each record replaces the row of its key, a value of None removes it.
 
         A record without a key is dropped and counted. Rows are kept in a store only where someone needs them: when
@@ -127,12 +128,12 @@ class StreamsBuilder:
         topic: str,
         *,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[KIn] | None = None,
+        value_serde: Serde[VIn] | None = None,
         caching: bool | None = None,
         timestamp_extractor: Any = None,
         name: str | None = None,
-    ) -> GlobalKTable:
+    ) -> GlobalKTable[KIn, VIn]:
         """A topic read as a table of which every instance holds all rows.
 
         The topic itself is the changelog of its store. Without ``store`` the store has a generated name under which
@@ -185,10 +186,10 @@ class StreamsBuilder:
         self,
         store: Any,
         topic: str,
-        supplier: ProcessorSupplier,
+        supplier: Callable[[], Processor[KIn, VIn, Any, Any]],
         *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[KIn] | None = None,
+        value_serde: Serde[VIn] | None = None,
         timestamp_extractor: Any = None,
         name: str | None = None,
     ) -> StreamsBuilder:

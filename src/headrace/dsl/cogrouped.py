@@ -18,14 +18,15 @@ from headrace.plan.names import COGROUP_AGGREGATE, COGROUP_MERGE, suffixed_or_ge
 from headrace.plan.stores import KeyValueMaterializer
 from headrace.processors.aggregate import Aggregate
 from headrace.processors.cogroup_merge import CogroupMerge
+from headrace.type_variables import K, OtherV, V
 from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
     from headrace.plan.builder import GraphBuilder
     from headrace.plan.graph import GraphNode
     from headrace.processors.aggregation import Aggregation, Aggregator
-    from headrace.serde import Serde
-    from headrace.windows import WindowsSpec
+    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.windows import Windowed, WindowsSpec
 
 _EMIT = EmitStrategy.ON_WINDOW_UPDATE
 
@@ -38,8 +39,8 @@ class Cogroup:
 
     def __init__(self, builder: GraphBuilder) -> None:
         self.builder = builder
-        self.aggregators: dict[grouped_stream.KGroupedStream, Aggregator] = {}
-        self._parents: dict[grouped_stream.KGroupedStream, GraphNode] = {}
+        self.aggregators: dict[grouped_stream.KGroupedStream[Any, Any], Aggregator] = {}
+        self._parents: dict[grouped_stream.KGroupedStream[Any, Any], GraphNode] = {}
 
     def materialize(self, given: Materialized | None) -> Materialized:
         """Where the table is kept. The grouped streams may differ in their serdes, so none are taken over."""
@@ -52,7 +53,7 @@ class Cogroup:
         key_serde: Serde[Any] | None,
         aggregation_of: Callable[[Aggregator], Aggregation],
         node_of: Callable[[Step], ProcessorGraphNode],
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[Any, Any]:
         """An aggregation below each grouped stream, and the node where their changes meet."""
         self._repartition(materialized)
         nodes: list[GraphNode] = []
@@ -83,7 +84,7 @@ class Cogroup:
         key_serde: Serde[Any] | None,
         nodes: list[GraphNode],
         supplier: CogroupMerge,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[Any, Any]:
         merge_name = suffixed_or_generate(name, "-cogroup-merge", self.builder, COGROUP_MERGE)
         node = ProcessorGraphNode(merge_name, Step(merge_name, supplier))
         self.builder.add_graph_node(nodes, node)
@@ -99,7 +100,7 @@ class Cogroup:
         )
 
 
-class CogroupedKStream(View):
+class CogroupedKStream(View[K, V]):
     """Grouped streams that are folded into one table. Made by ``KGroupedStream.cogroup``.
 
     All streams must have keys of one type and topics with the same number of partitions.
@@ -111,8 +112,8 @@ class CogroupedKStream(View):
 
     @operator
     def cogroup(
-        self, other: grouped_stream.KGroupedStream, aggregator: Callable[[Any, Any, Any], Any]
-    ) -> CogroupedKStream:
+        self, other: grouped_stream.KGroupedStream[K, OtherV], aggregator: Callable[[K, OtherV, V], V | None]
+    ) -> CogroupedKStream[K, V]:
         """Fold another grouped stream in with ``aggregator(key, value, aggregate)``. As in Kafka, this changes self.
 
         A stream that is given twice keeps the later aggregator.
@@ -135,16 +136,16 @@ class CogroupedKStream(View):
     @operator
     def aggregate(
         self,
-        initializer: Callable[[], Any],
+        initializer: Callable[[], V],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[K, V]:
         """The table of all aggregates, each beginning with ``initializer()``.
 
         No serdes are taken over from the streams, which may differ: give ``key_serde`` and ``value_serde`` where the
@@ -175,13 +176,13 @@ class CogroupedKStream(View):
         )
 
     @overload
-    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> TimeWindowedCogroupedKStream: ...
+    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> TimeWindowedCogroupedKStream[K, V]: ...
     @overload
-    def windowed_by(self, windows: SlidingWindows) -> SlidingWindowedCogroupedKStream: ...
+    def windowed_by(self, windows: SlidingWindows) -> SlidingWindowedCogroupedKStream[K, V]: ...
     @overload
-    def windowed_by(self, windows: SessionWindows) -> SessionWindowedCogroupedKStream: ...
+    def windowed_by(self, windows: SessionWindows) -> SessionWindowedCogroupedKStream[K, V]: ...
     @operator
-    def windowed_by(self, windows: WindowsSpec) -> WindowedCogroupedKStream:
+    def windowed_by(self, windows: WindowsSpec) -> WindowedCogroupedKStream[K, V]:
         """Aggregate in windows: time, unlimited, sliding or session windows. Anything else is an OperatorTypeError.
 
         >>> cogrouped = StreamsBuilder().stream("in").group_by_key().cogroup(lambda key, n, sum: sum + n)
@@ -197,10 +198,10 @@ class CogroupedKStream(View):
         raise not_windows(windows)
 
 
-class WindowedCogroupedKStream(View):
+class WindowedCogroupedKStream(View[K, V]):
     """What the windowed views of a cogrouped stream share. Their results leave with every update."""
 
-    def __init__(self, cogrouped: CogroupedKStream, windowing: Windowing, cogroup: Cogroup) -> None:
+    def __init__(self, cogrouped: CogroupedKStream[K, V], windowing: Windowing, cogroup: Cogroup) -> None:
         super().__init__(cogrouped.name, None, None, cogrouped.sources, cogrouped.node, cogrouped.builder)
         self._windowing = windowing
         self._cogroup = cogroup
@@ -209,9 +210,9 @@ class WindowedCogroupedKStream(View):
         self,
         name: str | None,
         given: Materialized | None,
-        initializer: Callable[[], Any],
-        merger: Callable[[Any, Any, Any], Any] | None,
-    ) -> ktable.KTable:
+        initializer: Callable[[], V],
+        merger: Callable[[K, V, V], V | None] | None,
+    ) -> ktable.KTable[Windowed[K], V]:
         materialized, windowing = self._cogroup.materialize(given), self._windowing
         kept = windowing.store(materialized, _EMIT)
         return self._cogroup.add(
@@ -223,22 +224,22 @@ class WindowedCogroupedKStream(View):
         )
 
 
-class TimeWindowedCogroupedKStream(WindowedCogroupedKStream):
+class TimeWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
     """A cogrouped stream in time windows or in one unlimited window."""
 
     @operator
     def aggregate(
         self,
-        initializer: Callable[[], Any],
+        initializer: Callable[[], V],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[Windowed[K], V]:
         """The table of all aggregates by key and window.
 
         A record that comes after its window has closed, or without a key, is dropped and counted.
@@ -255,27 +256,27 @@ class TimeWindowedCogroupedKStream(WindowedCogroupedKStream):
         return self._add(name, given, initializer, None)
 
 
-class SlidingWindowedCogroupedKStream(TimeWindowedCogroupedKStream):
+class SlidingWindowedCogroupedKStream(TimeWindowedCogroupedKStream[K, V]):
     """A cogrouped stream in sliding windows."""
 
 
-class SessionWindowedCogroupedKStream(WindowedCogroupedKStream):
+class SessionWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
     """A cogrouped stream in sessions."""
 
     @operator
     def aggregate(
         self,
-        initializer: Callable[[], Any],
-        merger: Callable[[Any, Any, Any], Any],
+        initializer: Callable[[], V],
+        merger: Callable[[K, V, V], V | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[Windowed[K], V]:
         """The table of all sessions; ``merger(key, left, right)`` joins the aggregates of sessions that meet.
 
         >>> builder = StreamsBuilder()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
+
+from headrace.type_variables import K, V
 
 if TYPE_CHECKING:
     from headrace.processors.materialized import ValueGetterSupplier
 
 
-class GlobalKTable:
+class GlobalKTable(Generic[K, V]):
     """A table to be joined by any key, without repartitioning. Made by ``StreamsBuilder.global_table``.
 
     It is not partitioned with the streams that join it: a record joins the row that is there when it comes.

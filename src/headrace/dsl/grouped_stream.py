@@ -18,16 +18,17 @@ from headrace.plan.stores import KeyValueMaterializer
 from headrace.processors.aggregate import Aggregate
 from headrace.processors.aggregation import count_aggregator, count_initializer
 from headrace.processors.reduce import Reduce
+from headrace.type_variables import V2, K, V
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
     from headrace.plan.builder import GraphBuilder
     from headrace.plan.graph import GraphNode
-    from headrace.serde import Serde
+    from headrace.serde.contract import Serde, SerdeFor
     from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, WindowsSpec
 
 
-class KGroupedStream(View):
+class KGroupedStream(View[K, V]):
     """A stream grouped by key. Made by ``KStream.group_by_key`` and ``KStream.group_by``.
 
     Each aggregation keeps its table in a store with a changelog. ``store`` names it or is a supplier from ``stores``;
@@ -57,12 +58,12 @@ class KGroupedStream(View):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[int] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> KTable:
+    ) -> KTable[K, int]:
         """How many records with a value each key has had. Records without key or value are dropped and counted as such.
 
         >>> builder = StreamsBuilder()
@@ -80,16 +81,16 @@ class KGroupedStream(View):
     @operator
     def reduce(
         self,
-        reducer: Callable[[Any, Any], Any],
+        reducer: Callable[[V, V], V | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V]:
         """Combine the values of each key with ``reducer(aggregate, value)``; the first value is the first aggregate.
 
         The result has the type of the values. A reducer that returns None deletes the row. Records without key or value
@@ -109,17 +110,17 @@ class KGroupedStream(View):
     @operator
     def aggregate(
         self,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
+        initializer: Callable[[], V2],
+        aggregator: Callable[[K, V, V2], V2 | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V2]:
         """Fold the values of each key with ``aggregator(key, value, aggregate)``, beginning with ``initializer()``.
 
         Return a new aggregate rather than change the old one in place; None deletes the row. ``value_serde`` writes the
@@ -140,13 +141,13 @@ class KGroupedStream(View):
         return self._add(node_name, Aggregate(kept, initializer, aggregator), materialized)
 
     @overload
-    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> windowed.TimeWindowedKStream: ...
+    def windowed_by(self, windows: TimeWindows | UnlimitedWindows) -> windowed.TimeWindowedKStream[K, V]: ...
     @overload
-    def windowed_by(self, windows: SlidingWindows) -> windowed.SlidingWindowedKStream: ...
+    def windowed_by(self, windows: SlidingWindows) -> windowed.SlidingWindowedKStream[K, V]: ...
     @overload
-    def windowed_by(self, windows: SessionWindows) -> windowed.SessionWindowedKStream: ...
+    def windowed_by(self, windows: SessionWindows) -> windowed.SessionWindowedKStream[K, V]: ...
     @operator
-    def windowed_by(self, windows: WindowsSpec) -> windowed.WindowedKStream:
+    def windowed_by(self, windows: WindowsSpec) -> windowed.WindowedKStream[K, V]:
         """Aggregate in windows: time, unlimited, sliding or session windows. Anything else is an OperatorTypeError.
 
         >>> builder = StreamsBuilder()
@@ -158,7 +159,7 @@ class KGroupedStream(View):
         return windowed.windowed_view(windows, self._aggregations)
 
     @operator
-    def cogroup(self, aggregator: Callable[[Any, Any, Any], Any]) -> cogrouped.CogroupedKStream:
+    def cogroup(self, aggregator: Callable[[K, V, V2], V2 | None]) -> cogrouped.CogroupedKStream[K, V2]:
         """Begin an aggregation over several grouped streams; this one is folded in by ``aggregator``.
 
         ``aggregator(key, value, aggregate)`` as in ``aggregate``; more streams join with ``CogroupedKStream.cogroup``.
@@ -172,7 +173,7 @@ class KGroupedStream(View):
         """
         return cogrouped.CogroupedKStream(self.name, self.sources, self.node, self.builder).cogroup(self, aggregator)
 
-    def _add(self, name: str, supplier: Aggregate | Reduce, materialized: Materialized) -> KTable:
+    def _add(self, name: str, supplier: Aggregate | Reduce, materialized: Materialized) -> KTable[K, Any]:
         node = ProcessorGraphNode(name, Step(name, supplier))
         node.output_versioned = materialized.is_versioned
         return self._aggregations.add(node, materialized, materialized.key_serde)

@@ -17,13 +17,14 @@ from headrace.plan.stores import KeyValueMaterializer
 from headrace.processors.aggregation import ReducingAggregator, count_aggregator, count_initializer, no_initial_value
 from headrace.processors.table_aggregate import TableAggregate
 from headrace.serde.change import ChangeSerde
+from headrace.type_variables import V2, K, V
 
 if TYPE_CHECKING:
     from headrace.plan.builder import GraphBuilder
-    from headrace.serde import Serde
+    from headrace.serde.contract import Serde, SerdeFor
 
 
-class KGroupedTable(View):
+class KGroupedTable(View[K, V]):
     """The rows of a table under their group keys. Made by ``KTable.group_by``.
 
     Rows change and leave, so an aggregation needs a way back: what a row adds when it comes is subtracted when it goes.
@@ -50,11 +51,11 @@ class KGroupedTable(View):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[int] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[K, int]:
         """How many rows each group has. A group that becomes empty has the count 0.
 
         >>> builder = StreamsBuilder()
@@ -70,16 +71,16 @@ class KGroupedTable(View):
     @operator
     def reduce(
         self,
-        adder: Callable[[Any, Any], Any],
-        subtractor: Callable[[Any, Any], Any],
+        adder: Callable[[V, V], V | None],
+        subtractor: Callable[[V, V], V | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[K, V]:
         """The values of each group reduced to one: ``adder(reduced, value)`` and ``subtractor(reduced, value)``.
 
         A group's first value is its start. A result of None deletes the group's row.
@@ -105,17 +106,17 @@ class KGroupedTable(View):
     @operator
     def aggregate(
         self,
-        initializer: Callable[[], Any],
-        adder: Callable[[Any, Any, Any], Any],
-        subtractor: Callable[[Any, Any, Any], Any],
+        initializer: Callable[[], V2],
+        adder: Callable[[K, V, V2], V2 | None],
+        subtractor: Callable[[K, V, V2], V2 | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[K, V2]:
         """An aggregate of each group: ``adder(key, value, aggregate)`` and ``subtractor(key, value, aggregate)``.
 
         ``initializer()`` gives the start; an aggregate of None deletes the group's row. The subtractor must undo what
@@ -142,7 +143,7 @@ class KGroupedTable(View):
 
     def _aggregate(
         self, supplier: TableAggregate, name: str | None, prefix: str, materialized: Materialized
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[K, Any]:
         sink_name = suffixed_or_generate(name, "-sink", self.builder, names.SINK)
         source_name = suffixed_or_generate(name, "-source", self.builder, names.SOURCE)
         aggregate_name = name_or_generate(name, self.builder, prefix)

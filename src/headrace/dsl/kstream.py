@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headrace.dsl import branched, grouped_stream, ktable, stream_joins
 from headrace.dsl.operator import check_function, operator
@@ -33,16 +33,19 @@ from headrace.processors.printing import Print, key_and_value
 from headrace.processors.table_source import TableSource
 from headrace.serde.windowed import windowed_or_none
 from headrace.topology.checks import fresh_processors
+from headrace.type_variables import K2, V2, K, V
 
 if TYPE_CHECKING:
     from headrace.dsl.join_kinds import JoinKind
+    from headrace.partitioning import Partitioner
     from headrace.plan.builder import GraphBuilder
     from headrace.plan.graph import GraphNode
-    from headrace.processors.api import ProcessorSupplier
-    from headrace.serde import Serde
+    from headrace.processors.api import FixedKeyProcessor, Processor
+    from headrace.records import RecordContext
+    from headrace.serde.contract import Serde, SerdeFor
 
 
-class KStream(StreamJoinMethods):
+class KStream(StreamJoinMethods[K, V]):
     """A stream of independent records. Made by ``StreamsBuilder.stream`` and by the operators below.
 
     No operator changes the stream it is called on: each returns a new view. One that may change the key forgets the key
@@ -68,7 +71,7 @@ class KStream(StreamJoinMethods):
     # One record in, at most one out
 
     @operator
-    def filter(self, predicate: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+    def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
         """Keep the records for which ``predicate(key, value)`` holds. The others are not counted as dropped.
 
         >>> builder = StreamsBuilder()
@@ -80,7 +83,7 @@ class KStream(StreamJoinMethods):
         return self._same(self._add(names.FILTER, name, Filter(predicate)))
 
     @operator
-    def filter_not(self, predicate: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+    def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
         """Keep the records for which ``predicate(key, value)`` does not hold.
 
         >>> builder = StreamsBuilder()
@@ -92,7 +95,7 @@ class KStream(StreamJoinMethods):
         return self._same(self._add(names.FILTER, name, Filter(predicate, negate=True)))
 
     @operator
-    def select_key(self, mapper: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+    def select_key(self, mapper: Callable[[K, V], K2], *, name: str | None = None) -> KStream[K2, V]:
         """Put each record under the key that ``mapper(key, value)`` returns.
 
         The records stay where they are: the next aggregation or join sends them through a repartition topic.
@@ -107,7 +110,7 @@ class KStream(StreamJoinMethods):
         return self._view(node, None, self.value_serde, repartition_required=True)
 
     @operator
-    def map(self, mapper: Callable[[Any, Any], tuple[Any, Any]], *, name: str | None = None) -> KStream:
+    def map(self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None) -> KStream[K2, V2]:
         """Replace each record by the pair that ``mapper(key, value)`` returns; anything but a pair is an error.
 
         Where the key stays as it is ``map_values`` says the same and spares the repartitioning.
@@ -120,8 +123,18 @@ class KStream(StreamJoinMethods):
         check_function(mapper, 2, operator="map", argument="mapper")
         return self._rekeyed(self._add(names.MAP, name, Map(mapper), key_changing=True))
 
+    @overload
+    def map_values(
+        self, mapper: Callable[[V], V2], *, with_key: Literal[False] = False, name: str | None = None
+    ) -> KStream[K, V2]: ...
+    @overload
+    def map_values(
+        self, mapper: Callable[[K, V], V2], *, with_key: Literal[True], name: str | None = None
+    ) -> KStream[K, V2]: ...
     @operator
-    def map_values(self, mapper: Callable[..., Any], *, with_key: bool = False, name: str | None = None) -> KStream:
+    def map_values(
+        self, mapper: Callable[..., V2], *, with_key: bool = False, name: str | None = None
+    ) -> KStream[K, V2]:
         """Replace each value by what ``mapper(value)`` returns; with ``with_key``, ``mapper(key, value)``.
 
         A value of None is mapped like any other. The key stays, so nothing is repartitioned because of it.
@@ -136,7 +149,7 @@ class KStream(StreamJoinMethods):
         return self._revalued(self._add(names.MAP_VALUES, name, supplier, value_changing=True))
 
     @operator
-    def peek(self, action: Callable[[Any, Any], Any], *, name: str | None = None) -> KStream:
+    def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
         """Call ``action(key, value)`` for each record and pass the record on as it is.
 
         For side effects only. After a failure records come again, and so do the calls.
@@ -153,7 +166,9 @@ class KStream(StreamJoinMethods):
     # One record in, many out
 
     @operator
-    def flat_map(self, mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]], *, name: str | None = None) -> KStream:
+    def flat_map(
+        self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
+    ) -> KStream[K2, V2]:
         """Replace each record by the pairs that ``mapper(key, value)`` returns: none, one or many. None is an error.
 
         >>> builder = StreamsBuilder()
@@ -164,10 +179,18 @@ class KStream(StreamJoinMethods):
         check_function(mapper, 2, operator="flat_map", argument="mapper")
         return self._rekeyed(self._add(names.FLAT_MAP, name, FlatMap(mapper), key_changing=True))
 
+    @overload
+    def flat_map_values(
+        self, mapper: Callable[[V], Iterable[V2]], *, with_key: Literal[False] = False, name: str | None = None
+    ) -> KStream[K, V2]: ...
+    @overload
+    def flat_map_values(
+        self, mapper: Callable[[K, V], Iterable[V2]], *, with_key: Literal[True], name: str | None = None
+    ) -> KStream[K, V2]: ...
     @operator
     def flat_map_values(
-        self, mapper: Callable[..., Iterable[Any]], *, with_key: bool = False, name: str | None = None
-    ) -> KStream:
+        self, mapper: Callable[..., Iterable[V2]], *, with_key: bool = False, name: str | None = None
+    ) -> KStream[K, V2]:
         """Replace each record by one per value that ``mapper(value)`` returns; with ``with_key``, ``(key, value)``.
 
         The key stays, so nothing is repartitioned because of it. A mapper that returns None is an error.
@@ -182,7 +205,7 @@ class KStream(StreamJoinMethods):
         return self._revalued(self._add(names.FLAT_MAP_VALUES, name, supplier, value_changing=True))
 
     @operator
-    def split(self, *, name: str | None = None) -> branched.BranchedKStream:
+    def split(self, *, name: str | None = None) -> branched.BranchedKStream[K, V]:
         """Send each record to the first of several branches whose predicate holds.
 
         >>> builder = StreamsBuilder()
@@ -196,7 +219,7 @@ class KStream(StreamJoinMethods):
         return branched.BranchedKStream(self, name)
 
     @operator
-    def merge(self, other: KStream, *, name: str | None = None) -> KStream:
+    def merge(self, other: KStream[K2, V2], *, name: str | None = None) -> KStream[K | K2, V | V2]:
         """Both streams in one; records of the two come in no particular order.
 
         The result has no serdes of its own: give the next operator one, where the default does not fit.
@@ -225,7 +248,7 @@ class KStream(StreamJoinMethods):
     # The end of a stream
 
     @operator
-    def foreach(self, action: Callable[[Any, Any], Any], *, name: str | None = None) -> None:
+    def foreach(self, action: Callable[[K, V], object], *, name: str | None = None) -> None:
         """Call ``action(key, value)`` for each record; the stream ends here. Use ``peek`` to go on with it.
 
         >>> builder = StreamsBuilder()
@@ -242,7 +265,7 @@ class KStream(StreamJoinMethods):
         self,
         path: str | PathLike[str] | None = None,
         label: str | None = None,
-        mapper: Callable[[Any, Any], Any] | None = None,
+        mapper: Callable[[K, V], object] | None = None,
         name: str | None = None,
     ) -> None:
         """Write each record as a line, to the file at ``path`` or else to the standard output.
@@ -264,11 +287,11 @@ class KStream(StreamJoinMethods):
     @operator
     def to(
         self,
-        topic: str | Callable[[Any, Any, Any], str],
+        topic: str | Callable[[K, V, RecordContext], str],
         *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        partitioner: Any = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
+        partitioner: Partitioner | None = None,
         name: str | None = None,
     ) -> None:
         """Write the records to ``topic``, or to the topic that ``topic(key, value, record_context)`` returns.
@@ -299,12 +322,12 @@ class KStream(StreamJoinMethods):
     def repartition(
         self,
         *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         partitions: int | None = None,
-        partitioner: Any = None,
+        partitioner: Partitioner | None = None,
         name: str | None = None,
-    ) -> KStream:
+    ) -> KStream[K, V]:
         """Write the records to an internal topic and read them back, partitioned by their keys or ``partitioner``.
 
         The topic is called ``<application.id>-<name>-repartition``; ``partitions`` sets their number, which otherwise
@@ -336,12 +359,12 @@ class KStream(StreamJoinMethods):
         self,
         *,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         name: str | None = None,
-    ) -> ktable.KTable:
+    ) -> ktable.KTable[K, V]:
         """Read the stream as the changes of a table: each record replaces the row of its key, None deletes it.
 
         A record without a key is dropped and counted. After an operator that may have changed keys there is a
@@ -373,8 +396,8 @@ class KStream(StreamJoinMethods):
 
     @operator
     def group_by_key(
-        self, *, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None, name: str | None = None
-    ) -> grouped_stream.KGroupedStream:
+        self, *, key_serde: SerdeFor[K] | None = None, value_serde: SerdeFor[V] | None = None, name: str | None = None
+    ) -> grouped_stream.KGroupedStream[K, V]:
         """Group the records by the key they have, for an aggregation.
 
         Nothing is repartitioned unless an operator before may have changed keys; ``name`` then names the topic.
@@ -401,12 +424,12 @@ class KStream(StreamJoinMethods):
     @operator
     def group_by(
         self,
-        mapper: Callable[[Any, Any], Any],
+        mapper: Callable[[K, V], K2 | None],
         *,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[K2] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         name: str | None = None,
-    ) -> grouped_stream.KGroupedStream:
+    ) -> grouped_stream.KGroupedStream[K2, V]:
         """Group the records by the key that ``mapper(key, value)`` returns, for an aggregation.
 
         This always goes through a repartition topic, which ``name`` names. A record whose new key is None is dropped.
@@ -427,7 +450,13 @@ class KStream(StreamJoinMethods):
     # The Processor API
 
     @operator
-    def process(self, supplier: ProcessorSupplier, *, stores: Iterable[str] = (), name: str | None = None) -> KStream:
+    def process(
+        self,
+        supplier: Callable[[], Processor[K, V, K2, V2]],
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[K2, V2]:
         """Hand the records to a processor of your own, which may use ``stores``.
 
         ``supplier`` is a class or a function without arguments, called once per task; stores it carries in its
@@ -448,8 +477,12 @@ class KStream(StreamJoinMethods):
 
     @operator
     def process_values(
-        self, supplier: ProcessorSupplier, *, stores: Iterable[str] = (), name: str | None = None
-    ) -> KStream:
+        self,
+        supplier: Callable[[], FixedKeyProcessor[K, V, V2] | Processor[K, V, K, V2]],
+        *,
+        stores: Iterable[str] = (),
+        name: str | None = None,
+    ) -> KStream[K, V2]:
         """Hand the records to a processor of your own that may change everything but the key.
 
         Nothing is repartitioned because of it. Forwarding a record with another key is an error.
@@ -467,12 +500,12 @@ class KStream(StreamJoinMethods):
 
     # Joins: the methods are in ``stream_join_methods``
 
-    def _join(self, other: Any, functions: tuple[Any, ...], options: dict[str, Any], kind: JoinKind) -> KStream:
+    def _join(self, other: Any, functions: tuple[Any, ...], options: dict[str, Any], kind: JoinKind) -> KStream[K, Any]:
         return stream_joins.join(self, other, functions, options, kind=kind)
 
     def repartition_for_join(
         self, base_name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, named: bool
-    ) -> KStream:
+    ) -> KStream[K, V]:
         """The stream behind a repartition topic; its joins share one unless they are named."""
         key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
         # Drawn even where the node is shared: the names that follow must not depend on it.
@@ -500,13 +533,13 @@ class KStream(StreamJoinMethods):
         self.builder.add_graph_node(self.node, node)
         return node
 
-    def _same(self, node: GraphNode) -> KStream:
+    def _same(self, node: GraphNode) -> KStream[K, V]:
         return self._view(node, self.key_serde, self.value_serde, repartition_required=self.repartition_required)
 
-    def _revalued(self, node: GraphNode) -> KStream:
+    def _revalued(self, node: GraphNode) -> KStream[K, Any]:
         return self._view(node, self.key_serde, None, repartition_required=self.repartition_required)
 
-    def _rekeyed(self, node: GraphNode) -> KStream:
+    def _rekeyed(self, node: GraphNode) -> KStream[Any, Any]:
         return self._view(node, None, None, repartition_required=True)
 
     def _view(
@@ -516,7 +549,7 @@ class KStream(StreamJoinMethods):
         value_serde: Serde[Any] | None,
         *,
         repartition_required: bool,
-    ) -> KStream:
+    ) -> KStream[Any, Any]:
         return KStream(node.name, key_serde, value_serde, self.sources, repartition_required, node, self.builder)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headrace.dsl import grouped_table, kstream, table_joins
 from headrace.dsl.join_kinds import INNER, LEFT, OUTER
@@ -32,14 +32,19 @@ from headrace.processors.table_to_stream import TableToStream
 from headrace.processors.table_transform_values import TableTransformValues
 from headrace.serde.windowed import windowed_or_none
 from headrace.state.buffers.suppress import SuppressBufferBuilder
+from headrace.type_variables import K2, V2, K, OtherK, OtherV, V
 from headrace.windows import Suppressed
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from headrace.dsl.keywords import ForeignKeyKeywords, StoreKeywords
+    from headrace.partitioning import Partitioner
     from headrace.plan.builder import GraphBuilder
-    from headrace.serde import Serde
+    from headrace.serde.contract import Serde, SerdeFor
 
 
-class KTable(View):
+class KTable(View[K, V]):
     """A table: one row per key. Each record is the new row of its key; a record without a value deletes the row.
 
     ``queryable_store_name`` is the name of the store that keeps the table; None where it has none to query. The result
@@ -73,15 +78,15 @@ class KTable(View):
     @operator
     def filter(
         self,
-        predicate: Callable[[Any, Any], Any],
+        predicate: Callable[[K, V], object],
         *,
         name: str | None = None,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V]:
         """The rows for which ``predicate(key, value)`` holds.
 
         A row that no longer holds is deleted from the result. The predicate is not asked about deletions.
@@ -98,15 +103,15 @@ class KTable(View):
     @operator
     def filter_not(
         self,
-        predicate: Callable[[Any, Any], Any],
+        predicate: Callable[[K, V], object],
         *,
         name: str | None = None,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V]:
         """The rows for which ``predicate(key, value)`` does not hold. The keywords are those of ``filter``.
 
         >>> builder = StreamsBuilder()
@@ -120,30 +125,42 @@ class KTable(View):
 
     def _filter(
         self,
-        predicate: Callable[[Any, Any], Any],
+        predicate: Callable[[K, V], object],
         negate: bool,
         name: str | None,
         materialized: Materialized | None,
-    ) -> KTable:
+    ) -> KTable[K, V]:
         kept = self._store_if_named(materialized, burn=names.TABLE_FILTER)
         name = name_or_generate(name, self.builder, names.TABLE_FILTER)
         supplier = TableFilter(self.supplier, kept, predicate, negate)
         node = VersionedSemanticsNode(name, Step(name, supplier))
         return self._derived(node, supplier, materialized, inherit_value_serde=True)
 
+    @overload
+    def map_values(
+        self,
+        mapper: Callable[[V], V2 | None],
+        *,
+        with_key: Literal[False] = False,
+        **keywords: Unpack[StoreKeywords[K, V2]],
+    ) -> KTable[K, V2]: ...
+    @overload
+    def map_values(
+        self, mapper: Callable[[K, V], V2 | None], *, with_key: Literal[True], **keywords: Unpack[StoreKeywords[K, V2]]
+    ) -> KTable[K, V2]: ...
     @operator
     def map_values(
         self,
-        mapper: Callable[..., Any],
+        mapper: Callable[..., V2 | None],
         *,
         with_key: bool = False,
         name: str | None = None,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V2]:
         """The table with each value mapped: ``mapper(value)``, or ``mapper(key, value)`` with ``with_key``.
 
         The mapper is not asked about deletions. It may be called again for the same row, so it must depend on its
@@ -169,11 +186,11 @@ class KTable(View):
         stores: Iterable[str] = (),
         name: str | None = None,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[Any] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> KTable:
+    ) -> KTable[K, Any]:
         """The table with each value transformed by ``transform(key, value)`` of an object that ``supplier`` makes.
 
         The object also has ``init(context)`` and ``close()``; ``stores`` names the state stores that it uses. Unlike a
@@ -216,7 +233,7 @@ class KTable(View):
         materialized: Materialized | None,
         *,
         inherit_value_serde: bool = False,
-    ) -> KTable:
+    ) -> KTable[K, Any]:
         key_serde, value_serde = self.key_serde, self.value_serde if inherit_value_serde else None
         queryable = None
         if materialized is not None:
@@ -228,10 +245,14 @@ class KTable(View):
         self.builder.add_graph_node(self.node, node)
         return KTable(node.name, key_serde, value_serde, self.sources, queryable, supplier, node, self.builder)
 
+    @overload
+    def to_stream(self, key_mapper: None = None, *, name: str | None = None) -> kstream.KStream[K, V]: ...
+    @overload
+    def to_stream(self, key_mapper: Callable[[K, V], K2], *, name: str | None = None) -> kstream.KStream[K2, V]: ...
     @operator
     def to_stream(
-        self, key_mapper: Callable[[Any, Any], Any] | None = None, *, name: str | None = None
-    ) -> kstream.KStream:
+        self, key_mapper: Callable[[K, V], Any] | None = None, *, name: str | None = None
+    ) -> kstream.KStream[Any, V]:
         """The changes as a stream, deletions as records without a value; ``key_mapper(key, value)`` gives new keys.
 
         How many changes come depends on caching: a commit sends the last one of each key.
@@ -250,7 +271,7 @@ class KTable(View):
         return stream if key_mapper is None else stream.select_key(key_mapper)
 
     @operator
-    def suppress(self, suppressed: Suppressed) -> KTable:
+    def suppress(self, suppressed: Suppressed) -> KTable[K, V]:
         """Hold changes back until their window has closed or a time limit has passed (see ``Suppressed``).
 
         Only stream time lets results go: without new records they wait. The window's grace period counts. Not for
@@ -296,12 +317,12 @@ class KTable(View):
     @operator
     def group_by(
         self,
-        mapper: Callable[[Any, Any], tuple[Any, Any] | None],
+        mapper: Callable[[K, V], tuple[K2 | None, V2 | None] | None],
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-    ) -> grouped_table.KGroupedTable:
+        key_serde: Serde[K2] | None = None,
+        value_serde: Serde[V2] | None = None,
+    ) -> grouped_table.KGroupedTable[K2, V2]:
         """Group rows anew: ``mapper(key, value)`` gives ``(group key, value)``.
 
         A pair without key or without value leaves the row out. The rows go through a repartition topic, which ``name``
@@ -320,23 +341,50 @@ class KTable(View):
         self.enable_sending_old_values(True)
         return grouped_table.KGroupedTable(self.builder, select_name, self.sources, key_serde, value_serde, name, node)
 
+    @overload
+    def join(
+        self,
+        other: KTable[K, OtherV],
+        joiner: Callable[[V, OtherV], V2 | None],
+        **keywords: Unpack[StoreKeywords[K, V2]],
+    ) -> KTable[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[OtherK, OtherV],
+        joiner: Callable[[V, OtherV], V2 | None],
+        *,
+        foreign_key: Callable[[V], OtherK | None],
+        with_key: Literal[False] = False,
+        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+    ) -> KTable[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[OtherK, OtherV],
+        joiner: Callable[[V, OtherV], V2 | None],
+        *,
+        foreign_key: Callable[[K, V], OtherK | None],
+        with_key: Literal[True],
+        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+    ) -> KTable[K, V2]: ...
     @operator
     def join(
         self,
-        other: KTable,
-        joiner: Callable[[Any, Any], Any],
+        other: KTable[Any, OtherV],
+        joiner: Callable[..., V2 | None],
         *,
         foreign_key: Callable[..., Any] | None = None,
         with_key: bool = False,
-        partitioner: Any = None,
-        other_partitioner: Any = None,
+        partitioner: Partitioner | None = None,
+        other_partitioner: Partitioner | None = None,
         name: str | None = None,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V2]:
         """Rows that both tables have, joined by ``joiner(left, right)``.
 
         By key; or, with ``foreign_key(value)`` (``foreign_key(key, value)`` with ``with_key``), with the row of the
@@ -359,23 +407,50 @@ class KTable(View):
             self, other, joiner, INNER, name, materialized, foreign_key, with_key=with_key, partitioners=partitioners
         )
 
+    @overload
+    def left_join(
+        self,
+        other: KTable[K, OtherV],
+        joiner: Callable[[V, OtherV | None], V2 | None],
+        **keywords: Unpack[StoreKeywords[K, V2]],
+    ) -> KTable[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[OtherK, OtherV],
+        joiner: Callable[[V, OtherV | None], V2 | None],
+        *,
+        foreign_key: Callable[[V], OtherK | None],
+        with_key: Literal[False] = False,
+        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+    ) -> KTable[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[OtherK, OtherV],
+        joiner: Callable[[V, OtherV | None], V2 | None],
+        *,
+        foreign_key: Callable[[K, V], OtherK | None],
+        with_key: Literal[True],
+        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+    ) -> KTable[K, V2]: ...
     @operator
     def left_join(
         self,
-        other: KTable,
-        joiner: Callable[[Any, Any], Any],
+        other: KTable[Any, OtherV],
+        joiner: Callable[..., V2 | None],
         *,
         foreign_key: Callable[..., Any] | None = None,
         with_key: bool = False,
-        partitioner: Any = None,
-        other_partitioner: Any = None,
+        partitioner: Partitioner | None = None,
+        other_partitioner: Partitioner | None = None,
         name: str | None = None,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V2]:
         """Every row of this table, joined by ``joiner(left, right)``; right is None where the other has no row.
 
         The keywords are those of ``join``. A row without a foreign key is joined with None and not dropped.
@@ -395,16 +470,16 @@ class KTable(View):
     @operator
     def outer_join(
         self,
-        other: KTable,
-        joiner: Callable[[Any, Any], Any],
+        other: KTable[K, OtherV],
+        joiner: Callable[[V | None, OtherV | None], V2 | None],
         *,
         name: str | None = None,
         store: Any = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> KTable:
+    ) -> KTable[K, V2]:
         """Every row of either table, joined by ``joiner(left, right)``; None stands for the missing one.
 
         By key only. The row is deleted when it is gone from both.

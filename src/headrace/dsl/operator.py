@@ -6,21 +6,21 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from headrace.errors import OperatorTypeError, user_line
 
-P = ParamSpec("P")
+Method = TypeVar("Method", bound=Callable[..., Any])
 R = TypeVar("R")
 
 
-def operator(method: Callable[P, R]) -> Callable[P, R]:
+def operator(method: Method) -> Method:
     """Give a public method of the DSL an error that helps when it is called with the wrong arguments."""
     signature = inspect.signature(method)
     names = [name for name in signature.parameters if name != "self"]
 
     @functools.wraps(method)
-    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+    def checked(*args: Any, **kwargs: Any) -> Any:
         try:
             signature.bind(*args, **kwargs)
         except TypeError as error:
@@ -29,7 +29,7 @@ def operator(method: Callable[P, R]) -> Callable[P, R]:
             raise _argument_error(name, names, kwargs, error) from None
         return method(*args, **kwargs)
 
-    return checked
+    return cast(Method, checked)
 
 
 def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> R:

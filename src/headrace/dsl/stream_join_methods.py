@@ -4,66 +4,86 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headrace.dsl.join_kinds import INNER, LEFT, OUTER, JoinKind
 from headrace.dsl.operator import operator
 from headrace.dsl.view import View
+from headrace.type_variables import V2, K, OtherK, OtherV, V
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from headrace.dsl.global_table import GlobalKTable
+    from headrace.dsl.keywords import StreamJoinKeywords, TableJoinKeywords
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
-    from headrace.durations import Duration
-    from headrace.serde import Serde
+    from headrace.serde.contract import SerdeFor
     from headrace.windows import JoinWindows
 
 
-class StreamJoinMethods(View):
+class StreamJoinMethods(View[K, V]):
     """The joins of a stream: with another stream, a table or a global table."""
 
     @overload
     def join(
         self,
-        other: KStream,
-        joiner: Callable[..., Any],
+        other: KStream[K, OtherV],
+        joiner: Callable[[V, OtherV], V2],
         windows: JoinWindows,
         *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        store_name: str | None = None,
-        this_store: Any = None,
-        other_store: Any = None,
-        store_kind: Any = None,
-        logging: bool | dict[str, str] | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
+        with_key: Literal[False] = False,
+        **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
     @overload
     def join(
         self,
-        other: KTable,
-        joiner: Callable[..., Any],
+        other: KTable[K, OtherV],
+        joiner: Callable[[V, OtherV], V2],
         *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        grace: Duration | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
+        with_key: Literal[False] = False,
+        **keywords: Unpack[TableJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
     @overload
     def join(
         self,
-        other: GlobalKTable,
-        key_selector: Callable[[Any, Any], Any],
-        joiner: Callable[..., Any],
+        other: GlobalKTable[OtherK, OtherV],
+        key_selector: Callable[[K, V], OtherK | None],
+        joiner: Callable[[V, OtherV], V2],
         *,
-        with_key: bool = False,
+        with_key: Literal[False] = False,
         name: str | None = None,
-    ) -> KStream: ...
-    def join(self, other: Any, *functions: Any, **options: Any) -> KStream:
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KStream[K, OtherV],
+        joiner: Callable[[K, V, OtherV], V2],
+        windows: JoinWindows,
+        *,
+        with_key: Literal[True],
+        **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: KTable[K, OtherV],
+        joiner: Callable[[K, V, OtherV], V2],
+        *,
+        with_key: Literal[True],
+        **keywords: Unpack[TableJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
+    @overload
+    def join(
+        self,
+        other: GlobalKTable[OtherK, OtherV],
+        key_selector: Callable[[K, V], OtherK | None],
+        joiner: Callable[[K, V, OtherV], V2],
+        *,
+        with_key: Literal[True],
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def join(self, other: Any, *functions: Any, **options: Any) -> KStream[K, Any]:
         """Combine each record with its partners; records without one are left out.
 
         With a stream: ``joiner(left, right)`` for each pair of records with the same key that lie within ``windows``.
@@ -86,45 +106,62 @@ class StreamJoinMethods(View):
     @overload
     def left_join(
         self,
-        other: KStream,
-        joiner: Callable[..., Any],
+        other: KStream[K, OtherV],
+        joiner: Callable[[V, OtherV | None], V2],
         windows: JoinWindows,
         *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        store_name: str | None = None,
-        this_store: Any = None,
-        other_store: Any = None,
-        store_kind: Any = None,
-        logging: bool | dict[str, str] | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
+        with_key: Literal[False] = False,
+        **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
     @overload
     def left_join(
         self,
-        other: KTable,
-        joiner: Callable[..., Any],
+        other: KTable[K, OtherV],
+        joiner: Callable[[V, OtherV | None], V2],
         *,
-        with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
-        grace: Duration | None = None,
-        name: str | None = None,
-    ) -> KStream: ...
+        with_key: Literal[False] = False,
+        **keywords: Unpack[TableJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
     @overload
     def left_join(
         self,
-        other: GlobalKTable,
-        key_selector: Callable[[Any, Any], Any],
-        joiner: Callable[..., Any],
+        other: GlobalKTable[OtherK, OtherV],
+        key_selector: Callable[[K, V], OtherK | None],
+        joiner: Callable[[V, OtherV | None], V2],
         *,
-        with_key: bool = False,
+        with_key: Literal[False] = False,
         name: str | None = None,
-    ) -> KStream: ...
-    def left_join(self, other: Any, *functions: Any, **options: Any) -> KStream:
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KStream[K, OtherV],
+        joiner: Callable[[K, V, OtherV | None], V2],
+        windows: JoinWindows,
+        *,
+        with_key: Literal[True],
+        **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: KTable[K, OtherV],
+        joiner: Callable[[K, V, OtherV | None], V2],
+        *,
+        with_key: Literal[True],
+        **keywords: Unpack[TableJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
+    @overload
+    def left_join(
+        self,
+        other: GlobalKTable[OtherK, OtherV],
+        key_selector: Callable[[K, V], OtherK | None],
+        joiner: Callable[[K, V, OtherV | None], V2],
+        *,
+        with_key: Literal[True],
+        name: str | None = None,
+    ) -> KStream[K, V2]: ...
+    def left_join(self, other: Any, *functions: Any, **options: Any) -> KStream[K, Any]:
         """Like ``join``, but a record without a partner joins None.
 
         In a join of streams such a result comes when the window and its grace period have passed in stream time. A
@@ -138,24 +175,44 @@ class StreamJoinMethods(View):
         """
         return self._join(other, functions, options, LEFT)
 
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, OtherV],
+        joiner: Callable[[V | None, OtherV | None], V2],
+        windows: JoinWindows,
+        *,
+        with_key: Literal[False] = False,
+        **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
+    @overload
+    def outer_join(
+        self,
+        other: KStream[K, OtherV],
+        joiner: Callable[[K, V | None, OtherV | None], V2],
+        windows: JoinWindows,
+        *,
+        with_key: Literal[True],
+        **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
+    ) -> KStream[K, V2]: ...
     @operator
     def outer_join(
         self,
-        other: KStream,
-        joiner: Callable[..., Any],
+        other: KStream[K, OtherV],
+        joiner: Callable[..., V2],
         windows: JoinWindows,
         *,
         with_key: bool = False,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
-        other_value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
+        other_value_serde: SerdeFor[OtherV] | None = None,
         store_name: str | None = None,
         this_store: Any = None,
         other_store: Any = None,
         store_kind: Any = None,
         logging: bool | dict[str, str] | None = None,
         name: str | None = None,
-    ) -> KStream:
+    ) -> KStream[K, V2]:
         """Like ``left_join`` with a stream, but also records of ``other`` without a partner join None.
 
         >>> builder = StreamsBuilder()
@@ -179,4 +236,6 @@ class StreamJoinMethods(View):
         return self._join(other, (joiner, windows), options, OUTER)
 
     @abstractmethod
-    def _join(self, other: Any, functions: tuple[Any, ...], options: dict[str, Any], kind: JoinKind) -> KStream: ...
+    def _join(
+        self, other: Any, functions: tuple[Any, ...], options: dict[str, Any], kind: JoinKind
+    ) -> KStream[K, Any]: ...

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
+
+from headrace.type_variables import K, V
 
 if TYPE_CHECKING:
     from headrace.plan.builder import GraphBuilder
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from headrace.serde import Serde
 
 
-class View:
+class View(Generic[K, V]):
     """A handle on one node of the graph (Java: AbstractStream)."""
 
     def __init__(

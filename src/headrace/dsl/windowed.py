@@ -23,16 +23,18 @@ from headrace.processors.aggregation import (
     count_merger,
     no_initial_value,
 )
+from headrace.type_variables import V2, K, V
 from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
-    from headrace.serde import Serde
+    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.windows import Windowed
 
-Self = TypeVar("Self", bound="WindowedKStream")
+Self = TypeVar("Self", bound="WindowedKStream[Any, Any]")
 
 
-class WindowedKStream(View):
+class WindowedKStream(View[K, V]):
     """What the windowed views of a grouped stream share. Tables that come out of them have ``Windowed`` keys.
 
     A record without a key is dropped and counted. So is one that comes when its window has closed: when stream time,
@@ -76,12 +78,12 @@ class WindowedKStream(View):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[int] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> KTable:
+    ) -> KTable[Windowed[K], int]:
         """How many records each key has in each window. As in Kafka, time and session windows count null values too.
 
         >>> builder = StreamsBuilder()
@@ -99,16 +101,16 @@ class WindowedKStream(View):
     @operator
     def reduce(
         self,
-        reducer: Callable[[Any, Any], Any],
+        reducer: Callable[[V, V], V | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> KTable:
+    ) -> KTable[Windowed[K], V]:
         """Combine the values of each key and window with ``reducer(aggregate, value)``; the first value is the start.
 
         >>> builder = StreamsBuilder()
@@ -123,7 +125,7 @@ class WindowedKStream(View):
         fold = Fold(no_initial_value, ReducingAggregator(reducer), ReducingMerger(reducer))
         return self._add(REDUCE, name, materialized, fold)
 
-    def _add(self, prefix: str, name: str | None, materialized: Materialized, fold: Fold) -> KTable:
+    def _add(self, prefix: str, name: str | None, materialized: Materialized, fold: Fold) -> KTable[Windowed[K], Any]:
         node_name = name_or_generate(name, self.builder, prefix)
         windowing = self._windowing
         supplier = windowing.supplier(windowing.store(materialized, self._emit), self._emit, fold)
@@ -132,23 +134,23 @@ class WindowedKStream(View):
         return self._aggregations.add(node, materialized, windowing.key_serde(materialized.key_serde))
 
 
-class TimeWindowedKStream(WindowedKStream):
+class TimeWindowedKStream(WindowedKStream[K, V]):
     """A grouped stream in time windows or in one unlimited window."""
 
     @operator
     def aggregate(
         self,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
+        initializer: Callable[[], V2],
+        aggregator: Callable[[K, V, V2], V2 | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> KTable:
+    ) -> KTable[Windowed[K], V2]:
         """Fold the values of each key and window with ``aggregator(key, value, aggregate)``, from ``initializer()`` on.
 
         >>> builder = StreamsBuilder()
@@ -164,30 +166,30 @@ class TimeWindowedKStream(WindowedKStream):
         return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator))
 
 
-class SlidingWindowedKStream(TimeWindowedKStream):
+class SlidingWindowedKStream(TimeWindowedKStream[K, V]):
     """A grouped stream in sliding windows. Records without a value are dropped and counted, too."""
 
     _count_burns_index = False
 
 
-class SessionWindowedKStream(WindowedKStream):
+class SessionWindowedKStream(WindowedKStream[K, V]):
     """A grouped stream in sessions. When sessions merge, the old ones are deleted and the joined one is sent."""
 
     @operator
     def aggregate(
         self,
-        initializer: Callable[[], Any],
-        aggregator: Callable[[Any, Any, Any], Any],
-        merger: Callable[[Any, Any, Any], Any],
+        initializer: Callable[[], V2],
+        aggregator: Callable[[K, V, V2], V2 | None],
+        merger: Callable[[K, V2, V2], V2 | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: SerdeFor[K] | None = None,
+        value_serde: Serde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
-    ) -> KTable:
+    ) -> KTable[Windowed[K], V2]:
         """Fold the values of each session; ``merger(key, left, right)`` joins the aggregates of sessions that meet.
 
         The merger is also called for a record that prolongs a session, with what ``initializer()`` gave.
@@ -207,7 +209,7 @@ class SessionWindowedKStream(WindowedKStream):
         return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator, merger))
 
 
-def windowed_view(windows: Any, aggregations: Aggregations) -> WindowedKStream:
+def windowed_view(windows: Any, aggregations: Aggregations) -> WindowedKStream[Any, Any]:
     """The view of a grouped stream in ``windows``."""
     if isinstance(windows, (TimeWindows, UnlimitedWindows)):
         return TimeWindowedKStream(TimeWindowing(windows), aggregations)

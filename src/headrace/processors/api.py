@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from headrace.durations import Duration
-from headrace.records import Headers, Record, RecordContext, RecordMetadata
+from headrace.records import FixedKeyRecord, Headers, Record, RecordContext, RecordMetadata
+from headrace.type_variables import KIn, KOut, VIn, VOut
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -81,17 +82,17 @@ class ProcessingContext(Protocol):
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]: ...
 
 
-class ProcessorContext(ProcessingContext, Protocol):
+class ProcessorContext(ProcessingContext, Protocol[KOut, VOut]):
     """The context of a processor: it can also forward."""
 
-    def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
+    def forward(self, record: Record[KOut, VOut], child: str | None = None) -> None:
         """Hand ``record`` to all children, in the order they were attached, or to the one called ``child``.
 
         Returns when the children are done with it. Forwarding in ``init``, or from outside the task, is an error.
         """
 
 
-class NodeContext(ProcessorContext, Protocol):
+class NodeContext(ProcessorContext[Any, Any], Protocol):
     """What the context gives to Headrace's own operators beyond the public part."""
 
     record_context: RecordContext | None
@@ -117,12 +118,32 @@ class NodeContext(ProcessorContext, Protocol):
     def set_processor_metadata(self, key: str, value: int) -> None: ...
 
 
-class Processor:
+class _Forwarding(Generic[KOut, VOut]):
+    """What both kinds of processors have."""
+
+    context: ProcessorContext[KOut, VOut]
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, types: Any) -> type:
+            # Types are for type checkers, which also accept fewer than there are; Python before 3.13 would not.
+            return cls
+
+    def init(self, context: Any) -> None:
+        """Called once, before the first record. Look up stores and schedule here, after ``super().init(context)``."""
+        self.context = context
+
+    def close(self) -> None:
+        """Called once, when the task closes."""
+
+
+class Processor(_Forwarding[KOut, VOut], Generic[KIn, VIn, KOut, VOut]):
     """A node of a topology written by hand.
 
     ``init`` keeps the context; call ``self.context.forward(record)`` in ``process``, any number of times or never. An
     error that leaves ``process`` goes to the processing exception handler. One object belongs to one task: it needs no
-    locks and shares nothing.
+    locks and shares nothing. ``Processor[str, int, str, float]`` tells type checkers the types of the keys and values
+    that come in and go out.
 
     >>> class Shout(Processor):
     ...     def process(self, record):
@@ -133,25 +154,17 @@ class Processor:
     [('a', 'x!')]
     """
 
-    context: ProcessorContext
-
-    def init(self, context: Any) -> None:
-        """Called once, before the first record. Look up stores and schedule here, after ``super().init(context)``."""
-        self.context = context
-
-    def process(self, record: Any) -> None:
+    def process(self, record: Record[KIn, VIn]) -> None:
         """Called for each record, one at a time. The record may be kept: nobody changes it."""
         raise NotImplementedError
 
-    def close(self) -> None:
-        """Called once, when the task closes."""
 
-
-class FixedKeyProcessor(Processor):
+class FixedKeyProcessor(_Forwarding[KIn, VOut], Generic[KIn, VIn, VOut]):
     """A processor that cannot change the key: what ``process_values`` takes. Its records are ``FixedKeyRecord``."""
 
-    context: Any
-    """Like that of a processor; its ``forward`` takes a ``FixedKeyRecord``."""
+    def process(self, record: FixedKeyRecord[KIn, VIn]) -> None:
+        """Called for each record, one at a time; forward what ``record.with_value(...)`` gives."""
+        raise NotImplementedError
 
 
 ProcessorSupplier = Callable[[], Processor]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import StreamsError
-from headrace.processors.api import NodeContext, Processor, ProcessorSupplier, provided_stores
+from headrace.processors.api import FixedKeyProcessor, NodeContext, Processor, provided_stores
 from headrace.records import FixedKeyRecord, Record
 
 
@@ -37,7 +38,7 @@ class FixedKeyContext:
 class FixedKeyNode(Processor):
     """Hands records to the user's processor as fixed-key records."""
 
-    def __init__(self, inner: Processor) -> None:
+    def __init__(self, inner: FixedKeyProcessor | Processor) -> None:
         self.inner = inner
         self._process = inner.process
 
@@ -58,7 +59,7 @@ class FixedKeyNode(Processor):
 class FixedKeySupplier:
     """Supplies the user's processors, wrapped; brings along the stores of the user's supplier."""
 
-    supplier: ProcessorSupplier
+    supplier: Callable[[], FixedKeyProcessor | Processor]
 
     def __call__(self) -> FixedKeyNode:
         """A new processor of the user's."""

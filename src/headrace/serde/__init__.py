@@ -28,6 +28,7 @@ from headrace.serde.primitives import (
     VoidSerde,
 )
 from headrace.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
+from headrace.type_variables import T
 
 if TYPE_CHECKING:
     from headrace.serde.registry import SchemaRegistry
@@ -167,7 +168,7 @@ def json() -> Serde[Any]:
     return _JSON
 
 
-def list(inner: Serde[Any] | None = None) -> Serde[Any]:
+def list(inner: Serde[T] | None = None) -> Serde[builtins.list[T]]:
     """Lists of what ``inner`` writes; None takes the inner serde from ``default.list.value.serde.inner``.
 
     >>> words = list(string())
@@ -177,7 +178,7 @@ def list(inner: Serde[Any] | None = None) -> Serde[Any]:
     return ListSerde(inner)
 
 
-def windowed(inner: Serde[Any] | None, size: Duration) -> TimeWindowedSerde:
+def windowed(inner: Serde[T] | None, size: Duration) -> TimeWindowedSerde[T]:
     """Keys of windows of ``size``, which the bytes do not hold; with ``inner`` None the default serde is inside.
 
     Give it to read a windowed topic; a table that was aggregated in windows writes with its own.
@@ -189,7 +190,7 @@ def windowed(inner: Serde[Any] | None, size: Duration) -> TimeWindowedSerde:
     return TimeWindowedSerde(inner, to_ms(size, "size"))
 
 
-def session_windowed(inner: Serde[Any] | None = None) -> SessionWindowedSerde:
+def session_windowed(inner: Serde[T] | None = None) -> SessionWindowedSerde[T]:
     """Keys of session windows, with both their ends; with ``inner`` None the default serde is inside.
 
     >>> keys, time = session_windowed(string()), long()
@@ -199,7 +200,7 @@ def session_windowed(inner: Serde[Any] | None = None) -> SessionWindowedSerde:
     return SessionWindowedSerde(inner)
 
 
-def of(dumps: Callable[[Any], builtins.bytes], loads: Callable[[builtins.bytes], Any]) -> Serde[Any]:
+def of(dumps: Callable[[T], builtins.bytes], loads: Callable[[builtins.bytes], T]) -> Serde[T]:
     """A serde of two functions: ``dumps`` gives the bytes of a value, ``loads`` the value of bytes.
 
     None never reaches them. What they raise becomes a SerializationError.

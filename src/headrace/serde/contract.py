@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from headrace.errors import SerializationError, WrongTypeError
-
-T = TypeVar("T")
+from headrace.type_variables import T, Written
 
 
 @runtime_checkable
@@ -22,6 +21,16 @@ class Serde(Protocol[T]):
 
     def deserialize(self, topic: str, data: bytes | None) -> T | None:
         """The value of ``data``. Raises SerializationError when the bytes make no sense."""
+
+
+class SerdeFor(Protocol[Written]):
+    """A serde that can at least write ``Written``: for the type of an argument, where any such serde does."""
+
+    def serialize(self, topic: str, value: Written | None) -> bytes | None:
+        """As in ``Serde``."""
+
+    def deserialize(self, topic: str, data: bytes | None) -> Any:
+        """As in ``Serde``."""
 
 
 def wrong_type(serde: str, expected: str, value: Any, *, hint: str | None = None) -> WrongTypeError:

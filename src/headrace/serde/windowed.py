@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from headrace.errors import ArgumentError, SerializationError
 from headrace.partitioning import default_partition
 from headrace.serde import bytes_keys
 from headrace.serde.contract import Serde, shorten, wrong_type
 from headrace.serde.wrapping import known_inner, resolve_inner
+from headrace.type_variables import T
 from headrace.windows import MAX_TIMESTAMP, SessionWindow, TimeWindow, Window, Windowed
 
 if TYPE_CHECKING:
@@ -32,38 +33,39 @@ class InnerKeyPartitioner:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWindowedSerde:
+class TimeWindowedSerde(Generic[T]):
     """A key and its time window. The bytes hold the start only; the end is the start plus ``size_ms``.
 
     With ``is_changelog`` it reads the keys of a window store's changelog. As in Kafka that changes the
     reading side only: what it writes is always the form for topics.
     """
 
-    inner: Serde[Any] | None
+    inner: Serde[T] | None
     size_ms: int
     is_changelog: bool = False
 
-    def serialize(self, topic: str, value: Windowed[Any] | None) -> bytes | None:
+    def serialize(self, topic: str, value: Windowed[T] | None) -> bytes | None:
         """Key bytes, then the window's start."""
         if value is None:
             return None
         key = _key_bytes(self.inner, topic, value, "windowed()")
         return bytes_keys.window_topic_key(key, value.window.start)
 
-    def deserialize(self, topic: str, data: bytes | None) -> Windowed[Any] | None:
+    def deserialize(self, topic: str, data: bytes | None) -> Windowed[T] | None:
         """The windowed key; None for no bytes at all, as in Kafka."""
         if not data:
             return None
         inner = known_inner(self.inner, "windowed()")
         key, start = self._parse(data)
         end = min(start + self.size_ms, MAX_TIMESTAMP)
-        return Windowed(inner.deserialize(topic, key), _window(TimeWindow, start, end, data))
+        inner_key: Any = inner.deserialize(topic, key)
+        return Windowed(inner_key, _window(TimeWindow, start, end, data))
 
-    def for_changelog(self) -> TimeWindowedSerde:
+    def for_changelog(self) -> TimeWindowedSerde[T]:
         """The serde that reads the keys of a window store's changelog topic."""
         return replace(self, is_changelog=True)
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> TimeWindowedSerde:
+    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> TimeWindowedSerde[T]:
         """The same serde with its inner one filled in."""
         return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
 
@@ -81,28 +83,29 @@ class TimeWindowedSerde:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionWindowedSerde:
+class SessionWindowedSerde(Generic[T]):
     """A key and its session: key bytes, then the session's end and start."""
 
-    inner: Serde[Any] | None
+    inner: Serde[T] | None
 
-    def serialize(self, topic: str, value: Windowed[Any] | None) -> bytes | None:
+    def serialize(self, topic: str, value: Windowed[T] | None) -> bytes | None:
         """Key bytes, end, start."""
         if value is None:
             return None
         key = _key_bytes(self.inner, topic, value, "session_windowed()")
         return bytes_keys.session_key(key, value.window.start, value.window.end)
 
-    def deserialize(self, topic: str, data: bytes | None) -> Windowed[Any] | None:
+    def deserialize(self, topic: str, data: bytes | None) -> Windowed[T] | None:
         """The windowed key; None for no bytes at all, as in Kafka."""
         if not data:
             return None
         inner = known_inner(self.inner, "session_windowed()")
         _check_length(data, bytes_keys.SESSION_SUFFIX_SIZE, "session_windowed()")
         key, start, end = bytes_keys.parse_session_key(data)
-        return Windowed(inner.deserialize(topic, key), _window(SessionWindow, start, end, data))
+        inner_key: Any = inner.deserialize(topic, key)
+        return Windowed(inner_key, _window(SessionWindow, start, end, data))
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> SessionWindowedSerde:
+    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> SessionWindowedSerde[T]:
         """The same serde with its inner one filled in."""
         return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
 
@@ -111,7 +114,7 @@ class SessionWindowedSerde:
         return InnerKeyPartitioner(self.inner)
 
 
-def windowed_or_none(serde: Serde[Any] | None) -> TimeWindowedSerde | SessionWindowedSerde | None:
+def windowed_or_none(serde: Serde[Any] | None) -> Serde[Any] | None:
     """``serde`` where it is one of windowed keys: then no default serde can stand in for it."""
     return serde if isinstance(serde, TimeWindowedSerde | SessionWindowedSerde) else None
 

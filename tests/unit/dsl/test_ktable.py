@@ -88,20 +88,20 @@ def test_joins_with_something_else_than_a_table_are_refused() -> None:
     builder = StreamsBuilder()
     table, stream = builder.table("t"), builder.stream("s")
     with pytest.raises(OperatorTypeError, match="joins with a KTable"):
-        table.join(stream, concat)  # type: ignore[arg-type]
+        table.join(stream, concat)  # type: ignore[call-overload]
 
 
 def test_keywords_of_foreign_key_joins_are_refused_on_others() -> None:
     builder = StreamsBuilder()
     left, right = builder.table("l"), builder.table("r")
     with pytest.raises(ArgumentError, match="foreign-key"):
-        left.left_join(right, concat, with_key=True)
+        left.left_join(right, concat, with_key=True)  # type: ignore[call-overload]
 
 
 def test_functions_are_checked_where_they_are_given() -> None:
     table = StreamsBuilder().table("t")
     with pytest.raises(OperatorTypeError, match="mapper is called with 1"):
-        table.map_values(lambda key, value: value)
+        table.map_values(lambda key, value: value)  # type: ignore[arg-type, misc]
     with pytest.raises(OperatorTypeError, match="predicate must be a function"):
         table.filter(None)  # type: ignore[arg-type]
     with pytest.raises(OperatorTypeError, match="Did you mean"):

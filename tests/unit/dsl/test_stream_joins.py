@@ -105,7 +105,7 @@ def test_a_join_of_streams_needs_windows() -> None:
 def test_only_streams_can_be_joined_from_both_sides() -> None:
     builder = StreamsBuilder()
     with pytest.raises(OperatorTypeError, match="joins with a KStream"):
-        builder.stream("l").outer_join(builder.table("t"), plus, WINDOWS)  # type: ignore[arg-type]
+        builder.stream("l").outer_join(builder.table("t"), plus, WINDOWS)  # type: ignore[call-overload]
 
 
 def test_a_stream_table_join_is_connected_to_the_tables_store() -> None:
@@ -142,7 +142,7 @@ def test_a_global_join_needs_a_selector_and_a_joiner(arguments: Any) -> None:
 def test_the_joiner_must_take_the_key_when_it_is_to_get_it() -> None:
     builder = StreamsBuilder()
     with pytest.raises(OperatorTypeError, match="called with 3"):
-        builder.stream("l").join(builder.stream("r"), plus, WINDOWS, with_key=True)
+        builder.stream("l").join(builder.stream("r"), plus, WINDOWS, with_key=True)  # type: ignore[call-overload]
 
 
 def test_a_topology_of_joins_can_be_pickled() -> None:

@@ -34,7 +34,7 @@ def test_a_serialization_error_of_the_functions_passes_unchanged() -> None:
         raise SerializationError("cannot serialize")
 
     with pytest.raises(SerializationError, match=r"^cannot serialize$"):
-        serde.of(refuse, bytes).serialize("t", 1)
+        serde.of(refuse, bytes).serialize("t", b"1")
 
 
 def test_dumps_that_forgets_to_encode_is_told_so() -> None:
