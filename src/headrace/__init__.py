@@ -7,6 +7,7 @@ Write a topology with ``StreamsBuilder`` (or ``Topology`` by hand), look at it w
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -158,8 +159,8 @@ if not TYPE_CHECKING:  # Type checkers know the names from above, and should mis
         elif name in _HOME_OF:
             found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
         else:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
+            guesses = importlib.import_module(f"{__name__}.guesses")
+            raise guesses.missing_name(__name__, name, __all__, sys._getframe(1))
         globals()[name] = found
         return found
 

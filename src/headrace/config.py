@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from headrace import serde
 from headrace.errors import ConfigError
 from headrace.serde.contract import Serde
+from headrace.serde.given import configured_serde
 from headrace.setting_values import is_secret, number, topology_optimizations
 from headrace.settings import (
     CLIENT_SETTINGS,
@@ -26,7 +26,6 @@ from headrace.timestamps import EXTRACTORS, TimestampExtractor
 
 __all__ = ["StreamsConfig", "topology_optimizations"]
 
-_SERDE_NAMES = frozenset(serde.__all__) - {"Serde", "of", "avro", "protobuf", "windowed"}
 _MAX_TAG_NAME, _MAX_TAG_VALUE = 20, 30
 _TRANSACTION_TIMEOUT_MS = 10_000
 _MAX_POLL_INTERVAL_MS = 300_000
@@ -149,7 +148,7 @@ class StreamsConfig:
         if self[name] is None:
             message = f"list() has no inner serde and {name} is not set"
             raise ConfigError(message, hint="Give one: serdes.list(serdes.string()).")
-        return _serde(name, self[name])
+        return configured_serde(name, self[name])
 
     @property
     def default_timestamp_extractor(self) -> TimestampExtractor:
@@ -172,7 +171,7 @@ class StreamsConfig:
         if value is None:
             message = f"no serde is given and {name} is None"
             raise ConfigError(message, hint=f"Give the operator a {keyword}, or set {name}.")
-        found = _serde(name, value)
+        found = configured_serde(name, value)
         return found.with_defaults(self, is_key=is_key) if hasattr(found, "with_defaults") else found
 
     def _check_transaction_timeout(self) -> None:
@@ -209,17 +208,6 @@ def _unknown(name: Any) -> ConfigError:
         f"Did you mean {near[0]}?" if near else "Settings of Kafka's clients start with consumer., producer. or admin."
     )
     return ConfigError(message, hint=hint)
-
-
-def _serde(name: str, value: Any) -> Serde[Any]:
-    if isinstance(value, str) and value in _SERDE_NAMES:
-        return getattr(serde, value)()  # type: ignore[no-any-return]
-    if isinstance(value, type) or (callable(value) and not isinstance(value, Serde)):
-        value = value()
-    if isinstance(value, Serde):
-        return value
-    message = f"{name} must be a serde, found {value!r}"
-    raise ConfigError(message, hint=f"Give an object, a class, or one of the names {', '.join(sorted(_SERDE_NAMES))}.")
 
 
 def _extractor(name: str, value: Any) -> TimestampExtractor:

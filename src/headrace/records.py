@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 import msgspec
 
 from headrace.errors import StreamsError
+from headrace.instants import Instant, to_timestamp
 from headrace.type_variables import K2, V2, KIn, VIn
 
 NO_TIMESTAMP = -1
@@ -107,7 +108,12 @@ class Record(msgspec.Struct, Generic[KIn, VIn]):
             """Headers may be given as any pairs."""
 
     def __post_init__(self) -> None:
-        if self.timestamp < 0:
+        try:
+            is_negative = self.timestamp < 0
+        except TypeError:  # Not a number: a datetime perhaps.
+            self.timestamp = to_timestamp(self.timestamp)
+            is_negative = self.timestamp < 0
+        if is_negative:
             raise _negative_timestamp(self)
         if type(self.headers) is not Headers:
             self.headers = Headers.of(self.headers)
@@ -120,9 +126,9 @@ class Record(msgspec.Struct, Generic[KIn, VIn]):
         """The same record with another value."""
         return Record(self.key, value, self.timestamp, self.headers)
 
-    def with_timestamp(self, timestamp: int) -> Record[KIn, VIn]:
-        """The same record at another time."""
-        return Record(self.key, self.value, timestamp, self.headers)
+    def with_timestamp(self, timestamp: Instant) -> Record[KIn, VIn]:
+        """The same record at another time: a datetime, or milliseconds since 1970."""
+        return Record(self.key, self.value, to_timestamp(timestamp), self.headers)
 
     def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> Record[KIn, VIn]:
         """The same record with other headers."""
@@ -156,9 +162,9 @@ class FixedKeyRecord(Record[KIn, VIn]):
         """The same record with another value."""
         return FixedKeyRecord(self.key, value, self.timestamp, self.headers)
 
-    def with_timestamp(self, timestamp: int) -> FixedKeyRecord[KIn, VIn]:
-        """The same record at another time."""
-        return FixedKeyRecord(self.key, self.value, timestamp, self.headers)
+    def with_timestamp(self, timestamp: Instant) -> FixedKeyRecord[KIn, VIn]:
+        """The same record at another time: a datetime, or milliseconds since 1970."""
+        return FixedKeyRecord(self.key, self.value, to_timestamp(timestamp), self.headers)
 
     def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> FixedKeyRecord[KIn, VIn]:
         """The same record with other headers."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, TopologyError
+from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client
@@ -21,7 +22,9 @@ from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
 from headrace.lifecycle.states import StateListener, StateMachine, StreamsState
 from headrace.lifecycle.thread_names import ThreadNames
+from headrace.state.query import check_query
 from headrace.topology import Topology
+from headrace.topology.given import check_topology
 
 if TYPE_CHECKING:
     from headrace.batch.reports import BatchReport
@@ -33,7 +36,7 @@ log = logging.getLogger(__name__)
 _LOOK_SECONDS = 0.1
 
 
-class Streams:
+class Streams(Face):
     """An application: a topology that runs on Spark, with Kafka Streams' life (KafkaStreams).
 
     ``config`` is a dict with Kafka's names; ``application.id`` must be in it, and ``bootstrap.servers`` says where the
@@ -65,6 +68,10 @@ class Streams:
         self._failure: BaseException | None = None
         self._run: Run | None = None
         self._closing: threading.Thread | None = None
+
+    def __repr__(self) -> str:
+        where = self._config.originals.get("bootstrap.servers", "no bootstrap.servers")
+        return f"<Streams {self.application_id} on {where}: {self.state.value}>"
 
     # Before the start
 
@@ -216,7 +223,8 @@ class Streams:
         return self._running().replicas.store(name, timestamped=timestamped)
 
     def query(self, store: str, query: Query) -> dict[int, QueryResult]:
-        """Ask each partition of a store an interactive query."""
+        """Ask each partition of a store an interactive query; ``position`` of an answer says how far it had come."""
+        check_query(store, query)
         return self._running().replicas.query(store, query)
 
     def store_dataframe(self, name: str) -> Any:
@@ -306,10 +314,8 @@ class Streams:
         self._states.become(final)
 
 
-def _checked(topology: Any) -> Topology:
-    if not isinstance(topology, Topology):
-        message = f"Streams takes a topology, found {type(topology).__name__}"
-        raise OperatorTypeError(message, hint="Build it first: Streams(builder.build(), config).")
+def _checked(topology: Topology) -> Topology:
+    check_topology(topology, "Streams")
     if not any(True for _ in topology.graph.sources()):
         raise TopologyError("the topology reads no topic", hint="Add a source: builder.stream(...) or add_source(...).")
     return topology

@@ -1,7 +1,8 @@
 """Timestamp extractors: where a record gets its time from.
 
-An extractor is a callable ``(record, partition_time)`` that gives milliseconds since 1970. A negative answer
-drops the record. ``partition_time`` is the highest time seen in the record's partition so far, -1 before the first.
+An extractor is a callable ``(record, partition_time)`` that gives milliseconds since 1970, or a datetime. A negative
+answer drops the record. ``partition_time`` is the highest time seen in the record's partition so far, -1 before
+the first.
 """
 
 from __future__ import annotations
@@ -12,9 +13,19 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from headrace.errors import StreamsError
+from headrace.instants import Instant
 from headrace.records import ConsumedRecord
 
-TimestampExtractor: TypeAlias = Callable[[ConsumedRecord, int], int]
+__all__ = [
+    "EXTRACTORS",
+    "TimestampExtractor",
+    "fail_on_invalid_timestamp",
+    "log_and_skip_on_invalid_timestamp",
+    "use_partition_time_on_invalid_timestamp",
+    "wallclock_timestamp",
+]
+
+TimestampExtractor: TypeAlias = Callable[[ConsumedRecord, int], Instant]
 
 _log = logging.getLogger(__name__)
 
@@ -88,3 +99,7 @@ EXTRACTORS: dict[str, TimestampExtractor] = {
 
 def _place(record: ConsumedRecord) -> str:
     return f"{record.topic}-{record.partition}@{record.offset}"
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -14,6 +14,8 @@ import msgspec
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError
+from headrace.guesses import Face
+from headrace.instants import Instant, to_timestamp
 from headrace.type_variables import K
 
 MAX_TIMESTAMP = 2**63 - 1
@@ -110,7 +112,11 @@ def _not_negative(duration: Duration, name: str) -> int:
     return ms
 
 
-class TimeWindows:
+def _grace_text(grace_ms: int) -> str:
+    return f", grace={grace_ms}" if grace_ms else ""
+
+
+class TimeWindows(Face):
     """Windows of a fixed size: tumbling, or hopping when ``advance`` is smaller than ``size``.
 
     A window closes when stream time has passed its end by ``grace``, which is zero unless given; records that come
@@ -134,6 +140,10 @@ class TimeWindows:
             raise ArgumentError(message)
         self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
 
+    def __repr__(self) -> str:
+        advance = "" if self.advance_ms == self.size_ms else f", advance={self.advance_ms}"
+        return f"TimeWindows({self.size_ms}{advance}{_grace_text(self.grace_ms)})"
+
     def starts_for(self, timestamp: int) -> range:
         """Where the windows that hold ``timestamp`` start, earliest first."""
         first = max(0, timestamp - self.size_ms + self.advance_ms) // self.advance_ms * self.advance_ms
@@ -148,7 +158,7 @@ class TimeWindows:
         return map(self.window_at, self.starts_for(timestamp))
 
 
-class UnlimitedWindows:
+class UnlimitedWindows(Face):
     """One window from ``start`` to the end of time. It never closes; records before ``start`` are in none.
 
     >>> [window.start for time in (50, 100, 150) for window in UnlimitedWindows(start=100).windows_for(time)]
@@ -157,13 +167,16 @@ class UnlimitedWindows:
 
     __slots__ = ("grace_ms", "size_ms", "start_ms")
 
-    def __init__(self, start: int = 0) -> None:
-        if start < 0:
+    def __init__(self, start: Instant = 0) -> None:
+        self.start_ms = to_timestamp(start, "start")
+        if self.start_ms < 0:
             message = f"start cannot be negative ({start})"
             raise ArgumentError(message)
-        self.start_ms = start
         self.size_ms = MAX_TIMESTAMP
         self.grace_ms = 0
+
+    def __repr__(self) -> str:
+        return f"UnlimitedWindows({f'start={self.start_ms}' if self.start_ms else ''})"
 
     def starts_for(self, timestamp: int) -> range:
         """Where the one window starts; nothing if ``timestamp`` lies before it."""
@@ -178,7 +191,7 @@ class UnlimitedWindows:
         return map(self.window_at, self.starts_for(timestamp))
 
 
-class SlidingWindows:
+class SlidingWindows(Face):
     """Windows of records that lie at most ``difference`` apart; the data says where they start.
 
     Each record ends a window and starts another: there is one for each set of records that fit together.
@@ -196,8 +209,11 @@ class SlidingWindows:
         self.difference_ms = _not_negative(difference, "difference")
         self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
 
+    def __repr__(self) -> str:
+        return f"SlidingWindows({self.difference_ms}{_grace_text(self.grace_ms)})"
 
-class SessionWindows:
+
+class SessionWindows(Face):
     """Windows of activity: a session ends when nothing came for ``gap``.
 
     A record within ``gap`` of two sessions joins them into one. A session closes when stream time has passed its end by
@@ -216,8 +232,11 @@ class SessionWindows:
         self.gap_ms = _not_negative(gap, "gap")
         self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
 
+    def __repr__(self) -> str:
+        return f"SessionWindows({self.gap_ms}{_grace_text(self.grace_ms)})"
 
-class JoinWindows:
+
+class JoinWindows(Face):
     """How far apart two records may lie and still join.
 
     A record of the left stream at ``t`` joins those of the right from ``t - before`` to ``t + after``, both included;
@@ -248,6 +267,9 @@ class JoinWindows:
         if self.size_ms < 0:
             message = f"a join window must not end before it starts (before {self.before_ms}, after {self.after_ms})"
             raise ArgumentError(message)
+
+    def __repr__(self) -> str:
+        return f"JoinWindows(before={self.before_ms}, after={self.after_ms}{_grace_text(self.grace_ms)})"
 
     @property
     def size_ms(self) -> int:
@@ -284,7 +306,7 @@ class BufferFull(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class BufferConfig:
+class BufferConfig(Face):
     """Limits of a suppression buffer, and what happens when one is reached. Each method gives a new one.
 
     >>> BufferConfig.max_records(1000).with_max_bytes(1_000_000).shut_down_when_full().records
@@ -341,7 +363,7 @@ class BufferConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Suppressed:
+class Suppressed(Face):
     """Which intermediate results of a table are held back. Made by the two factories.
 
     >>> Suppressed.until_time_limit(timedelta(seconds=5), BufferConfig.max_records(100)).time_limit_ms

@@ -329,7 +329,7 @@ def test_an_unknown_topic_suggests_the_nearest() -> None:
 
         under_test.create_input_topic("page-views").pipe_input("a", "x")
         with pytest.raises(errors.EmptyTopicError) as empty:
-            under_test.create_output_topic("outt").read_record()
+            under_test.read_record("outt")
         assert empty.value.message == "nothing was ever written to the topic 'outt'"
         assert empty.value.hint == "Did you mean 'out'?"
         assert empty.value.at == f"{__file__}:{line() - 3}"

@@ -8,6 +8,7 @@ from typing import Generic
 from headrace.dsl import kstream
 from headrace.dsl.operator import check_function, operator
 from headrace.errors import ArgumentError, user_line
+from headrace.guesses import Face
 from headrace.plan import names
 from headrace.plan.graph import ProcessorGraphNode, Step
 from headrace.plan.names import name_or_generate
@@ -16,7 +17,7 @@ from headrace.processors.pass_through import PassThrough
 from headrace.type_variables import K, V
 
 
-class BranchedKStream(Generic[K, V]):
+class BranchedKStream(Face, Generic[K, V]):
     """What ``KStream.split`` returns: add branches, then end with ``default_branch`` or ``no_default_branch``.
 
     The streams come back in a dict. A branch's key in it is the name of the split and its own name; without a name
@@ -30,6 +31,9 @@ class BranchedKStream(Generic[K, V]):
         self._node = ProcessorGraphNode(self._name, Step(self._name, self._branch))
         self._streams: dict[str, kstream.KStream[K, V]] = {}
         source.builder.add_graph_node(source.node, self._node)
+
+    def __repr__(self) -> str:
+        return f"<BranchedKStream {self._name}: branches {', '.join(self._streams) or 'none yet'}>"
 
     @operator
     def branch(

@@ -12,6 +12,7 @@ from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
 from headrace.dsl.operator import check_function, operator
 from headrace.errors import OperatorTypeError, TopologyError, user_line
+from headrace.guesses import Face
 from headrace.plan import names
 from headrace.plan.builder import GraphBuilder
 from headrace.plan.graph import Consumed, GlobalStoreNode, Step, StoreNode, StreamSourceNode, TableSourceNode
@@ -23,11 +24,12 @@ from headrace.topology import Topology
 from headrace.type_variables import KIn, VIn
 
 if TYPE_CHECKING:
+    from headrace.plan.graph import GraphNode
     from headrace.processors.api import Processor
     from headrace.serde import Serde
 
 
-class StreamsBuilder:
+class StreamsBuilder(Face):
     """Collects streams, tables and what is done to them, and makes a topology of it.
 
     ``config`` holds settings that shape the topology itself (Java: TopologyConfig), such as the kind of stores.
@@ -43,6 +45,10 @@ class StreamsBuilder:
         if config is not None and not isinstance(config, StreamsConfig):
             config = StreamsConfig(config)
         self._graph = GraphBuilder(Topology(config))
+
+    def __repr__(self) -> str:
+        read = ", ".join(topic for node in self._graph.nodes for topic in _topics_of(node))
+        return f"<StreamsBuilder: {len(self._graph.nodes)} operators, reads {read or 'no topic yet'}>"
 
     @operator
     def stream(
@@ -251,3 +257,11 @@ def _check_store(store: Any) -> None:
         raise OperatorTypeError(
             message, hint="Builders come from stores.key_value(...), stores.window(...) and so on.", at=user_line()
         )
+
+
+def _topics_of(node: GraphNode) -> tuple[str, ...]:
+    if isinstance(node, TableSourceNode):
+        return (node.topic,)
+    if isinstance(node, StreamSourceNode):
+        return node.topics or (str(node.pattern),)
+    return ()

@@ -206,6 +206,9 @@ class WindowedCogroupedKStream(View[K, V]):
         self._windowing = windowing
         self._cogroup = cogroup
 
+    def _shown(self) -> dict[str, Any]:
+        return {"windows": self._windowing.windows}
+
     def _add(
         self,
         name: str | None,

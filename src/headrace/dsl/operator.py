@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from headrace.errors import OperatorTypeError, user_line
+from headrace.serde.given import given_serde
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -22,14 +23,21 @@ def operator(method: Method) -> Method:
     @functools.wraps(method)
     def checked(*args: Any, **kwargs: Any) -> Any:
         try:
-            signature.bind(*args, **kwargs)
+            bound = signature.bind(*args, **kwargs)
         except TypeError as error:
             # The class that the user has in hand, not one that it inherits the method from.
             name = f"{type(args[0]).__name__}.{method.__name__}" if args else method.__qualname__
             raise _argument_error(name, names, kwargs, error) from None
-        return method(*args, **kwargs)
+        _take_serdes(bound.arguments)
+        return method(*bound.args, **bound.kwargs)
 
     return cast(Method, checked)
+
+
+def _take_serdes(arguments: dict[str, Any]) -> None:
+    """Put the serdes that names and classes stand for in their place."""
+    for name in [name for name in arguments if name.endswith("serde")]:
+        arguments[name] = given_serde(name, arguments[name])
 
 
 def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> R:
@@ -39,6 +47,7 @@ def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *a
         signature.bind(*fixed, *args, **kwargs)
     except TypeError as error:
         raise _argument_error(name, list(signature.parameters)[len(fixed) :], kwargs, error) from None
+    _take_serdes(kwargs)
     return function(*fixed, *args, **kwargs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic
 
+from headrace.guesses import Face
 from headrace.type_variables import K, V
 
 if TYPE_CHECKING:
@@ -13,8 +14,22 @@ if TYPE_CHECKING:
     from headrace.serde import Serde
 
 
-class View(Generic[K, V]):
+class View(Face, Generic[K, V]):
     """A handle on one node of the graph (Java: AbstractStream)."""
+
+    _internal = frozenset(
+        {
+            "builder",
+            "copartition_with",
+            "enable_sending_old_values",
+            "grouped_name",
+            "node",
+            "repartition_for_join",
+            "sources",
+            "supplier",
+            "value_getter_supplier",
+        }
+    )
 
     def __init__(
         self,
@@ -33,8 +48,22 @@ class View(Generic[K, V]):
         self.node = node
         self.builder = builder
 
+    def __repr__(self) -> str:
+        shown = {"store": getattr(self, "queryable_store_name", None), **self._shown()}
+        parts = [f"{name} {value!r}" for name, value in shown.items() if value is not None]
+        parts += [f"keys {_serde_text(self.key_serde)}", f"values {_serde_text(self.value_serde)}"]
+        return f"<{type(self).__name__} {self.name}: {', '.join(parts)}>"
+
+    def _shown(self) -> dict[str, Any]:
+        """What else tells views of this kind apart."""
+        return {}
+
     def copartition_with(self, *others: View) -> frozenset[str]:
         """Demand that all these are co-partitioned; the sources of all."""
         sources = self.sources.union(*(other.sources for other in others))
         self.builder.topology.copartition_sources(sources)
         return sources
+
+
+def _serde_text(serde: Serde[Any] | None) -> str:
+    return "by the default serde" if serde is None else f"by {serde!r}"

@@ -50,6 +50,9 @@ class WindowedKStream(View[K, V]):
         self._aggregations = aggregations
         self._emit = EmitStrategy.ON_WINDOW_UPDATE
 
+    def _shown(self) -> dict[str, Any]:
+        return {"windows": self._windowing.windows}
+
     @operator
     def emit_strategy(self: Self, strategy: EmitStrategy) -> Self:
         """When results leave: with every update (the default), or once, when the window closes.

@@ -33,6 +33,9 @@ class ReadOnlyStore:
         message = f"the store {self.name!r} can be read here, not written"
         raise UnsupportedError(message, hint="Only the tasks of the application write its stores.")
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
     put_if_absent = put_all = delete = remove = put
 
     def _first(self, find: Callable[[Any], Any | None]) -> Any | None:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ConfigError
+from headrace.guesses import missing_name
 from headrace.serde.contract import Serde
 from headrace.serde.json_values import FunctionSerde, JsonSerde
 from headrace.serde.lists import ListSerde
@@ -243,3 +245,13 @@ def _extra(module: str, extra: str) -> Any:
             raise
         message = f"serdes.{extra}() needs a package that is not installed: {error.name}"
         raise ConfigError(message, hint=f"Install it with: pip install 'headrace[{extra}]'.") from error
+
+
+if not TYPE_CHECKING:  # A type checker should miss what is not there.
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(__name__, name, __all__, sys._getframe(1))
+
+
+def __dir__() -> builtins.list[str]:
+    return __all__

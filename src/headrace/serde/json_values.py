@@ -20,6 +20,9 @@ class JsonSerde:
     which JSON does not have, are written as null.
     """
 
+    def __repr__(self) -> str:
+        return "serdes.json()"
+
     def serialize(self, topic: str, value: Any) -> bytes | None:
         """The JSON of ``value``."""
         if value is None:

@@ -31,6 +31,9 @@ class ListSerde:
 
     inner: Serde[Any] | None
 
+    def __repr__(self) -> str:
+        return f"serdes.list({'' if self.inner is None else repr(self.inner)})"
+
     def serialize(self, topic: str, value: Sequence[Any] | None) -> bytes | None:
         """The bytes of a list or tuple."""
         if value is None:

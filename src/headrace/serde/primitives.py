@@ -22,6 +22,9 @@ _INTEGERS = {size: struct.Struct(code) for size, code in ((2, ">h"), (4, ">i"), 
 class StringSerde:
     """Text as UTF-8. As in Kafka, bytes that are no UTF-8 are read as U+FFFD and never an error."""
 
+    def __repr__(self) -> str:
+        return "serdes.string()"
+
     def serialize(self, topic: str, value: str | None) -> bytes | None:
         """UTF-8 of ``value``."""
         if value is None:
@@ -49,6 +52,9 @@ class IntegerSerde:
 
     name: str
     fixed_size: int
+
+    def __repr__(self) -> str:
+        return f"serdes.{self.name}"
 
     def serialize(self, topic: str, value: int | None) -> bytes | None:
         """``value`` in ``fixed_size`` bytes; a number that does not fit is an error."""
@@ -91,6 +97,9 @@ class DoubleSerde:
 
     fixed_size = 8
 
+    def __repr__(self) -> str:
+        return "serdes.double()"
+
     def serialize(self, topic: str, value: float | None) -> bytes | None:
         """``value`` as IEEE 754, big-endian."""
         if value is None:
@@ -114,6 +123,9 @@ class FloatSerde:
     """Floating-point numbers in 4 bytes: the nearest that single precision has."""
 
     fixed_size = 4
+
+    def __repr__(self) -> str:
+        return "serdes.float()"
 
     def serialize(self, topic: str, value: float | None) -> bytes | None:
         """``value`` as IEEE 754 single precision, big-endian."""
@@ -159,6 +171,9 @@ def _too_large(serde: str, value: Any, wider: str) -> SerializationError:
 class BytesSerde:
     """Bytes as they are."""
 
+    def __repr__(self) -> str:
+        return "serdes.bytes()"
+
     def serialize(self, topic: str, value: bytes | bytearray | memoryview | None) -> bytes | None:
         """``value`` itself; a copy when it could still change."""
         if value is None or type(value) is bytes:
@@ -175,6 +190,9 @@ class BytesSerde:
 @dataclass(frozen=True, slots=True)
 class BooleanSerde:
     """True and False in one byte, 1 and 0."""
+
+    def __repr__(self) -> str:
+        return "serdes.boolean()"
 
     def serialize(self, topic: str, value: bool | None) -> bytes | None:
         """One byte."""
@@ -201,6 +219,9 @@ class UuidSerde:
     """``uuid.UUID`` as its text of 36 characters."""
 
     fixed_size = _UUID_TEXT_SIZE
+
+    def __repr__(self) -> str:
+        return "serdes.uuid()"
 
     def serialize(self, topic: str, value: UUID | None) -> bytes | None:
         """The text of ``value``."""
@@ -229,6 +250,9 @@ def _uuid_fields(groups: list[int]) -> tuple[int, int, int, int, int, int]:
 @dataclass(frozen=True, slots=True)
 class VoidSerde:
     """For keys or values that are always None."""
+
+    def __repr__(self) -> str:
+        return "serdes.void()"
 
     def serialize(self, topic: str, value: None) -> None:
         """None; anything else is an error."""

@@ -44,6 +44,9 @@ class TimeWindowedSerde(Generic[T]):
     size_ms: int
     is_changelog: bool = False
 
+    def __repr__(self) -> str:
+        return f"serdes.windowed({self.inner!r}, {self.size_ms}){'.for_changelog()' if self.is_changelog else ''}"
+
     def serialize(self, topic: str, value: Windowed[T] | None) -> bytes | None:
         """Key bytes, then the window's start."""
         if value is None:
@@ -87,6 +90,9 @@ class SessionWindowedSerde(Generic[T]):
     """A key and its session: key bytes, then the session's end and start."""
 
     inner: Serde[T] | None
+
+    def __repr__(self) -> str:
+        return f"serdes.session_windowed({'' if self.inner is None else repr(self.inner)})"
 
     def serialize(self, topic: str, value: Windowed[T] | None) -> bytes | None:
         """Key bytes, end, start."""

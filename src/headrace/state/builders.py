@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import OperatorTypeError
+from headrace.serde.given import given_serde
 from headrace.state.bytes_stores import BytesKeyValueStore, BytesSessionStore, BytesWindowStore
 from headrace.state.layers.adapters import (
     KeyValueAdapter,
@@ -49,8 +50,11 @@ class TypedStoreBuilder(StoreBuilder):
             raise OperatorTypeError("a store builder needs a supplier", hint='For example stores.persistent("name").')
         super().__init__(supplier.name)
         self.supplier = supplier
-        self.key_serde = key_serde
-        self.value_serde = value_serde
+        self.key_serde = given_serde("key_serde", key_serde)
+        self.value_serde = given_serde("value_serde", value_serde)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}: {self.supplier!r}>"
 
     def _supplier_is(self, quality: str) -> bool:
         return bool(getattr(self.supplier, quality, False))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from headrace.errors import ArgumentError, HeadraceError, UnsupportedError
+from headrace.errors import ArgumentError, HeadraceError, OperatorTypeError, UnsupportedError, user_line
 from headrace.records import ValueAndTimestamp
 from headrace.state.contracts import StoreIterator
 from headrace.state.layers.adapters import PlainWindowAsTimestamped
@@ -165,6 +165,17 @@ Query = (
     | WindowKeyQuery
     | WindowRangeQuery
 )
+
+
+def check_query(store: Any, query: Any) -> None:
+    """Refuse a question that is none; the two arguments are easily swapped."""
+    if isinstance(query, Query) and isinstance(store, str):
+        return
+    if isinstance(query, str) and isinstance(store, Query):
+        message = "query() takes the name of the store first, then the question"
+        raise OperatorTypeError(message, hint=f"query({query!r}, {store!r})", at=user_line())
+    message = f"query() takes the name of a store and a question, not {store!r} and {query!r}"
+    raise OperatorTypeError(message, hint="For example query('counts', KeyQuery('alice')).", at=user_line())
 
 
 def execute(store: Any, query: Query, bound: PositionBound | None = None) -> QueryResult:

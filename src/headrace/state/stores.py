@@ -7,11 +7,13 @@ A *builder* adds the serdes, for ``add_state_store`` (``stores.key_value(stores.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, ConfigError, OperatorTypeError
+from headrace.guesses import missing_name
 from headrace.state.builders import (
     HeadersKeyValueStoreBuilder,
     HeadersSessionStoreBuilder,
@@ -432,3 +434,13 @@ def _versioned_segment_interval(history_ms: int) -> int:
         if history_ms <= up_to_ms:
             return max(history_ms // parts, at_least_ms)
     return max(history_ms // 24, 300_000)
+
+
+if not TYPE_CHECKING:  # A type checker should miss what is not there.
+
+    def __getattr__(name: str) -> Any:
+        raise missing_name(__name__, name, __all__, sys._getframe(1))
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -20,6 +20,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from headrace.errors import ConfigError, OperatorTypeError
 from headrace.records import NO_HEADERS, Headers, RecordContext
 
+__all__ = [
+    "DEAD_LETTER_TOPIC",
+    "ContinueProductionExceptionHandler",
+    "Decision",
+    "DefaultProductionExceptionHandler",
+    "ErrorHandlerContext",
+    "LogAndContinueExceptionHandler",
+    "LogAndContinueProcessingExceptionHandler",
+    "LogAndFailExceptionHandler",
+    "LogAndFailProcessingExceptionHandler",
+    "ProducedRecord",
+    "Response",
+    "SerializationOrigin",
+    "dead_letter",
+    "fail",
+    "resume",
+    "retry",
+]
+
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
 
@@ -340,3 +359,7 @@ def _resolve(config: StreamsConfig, name: str, short_names: dict[str, Callable[[
     if hasattr(handler, "configure"):
         handler.configure(config.originals)
     return handler
+
+
+def __dir__() -> list[str]:
+    return __all__

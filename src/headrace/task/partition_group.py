@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
+from datetime import datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from headrace.errors import IllegalStateError, StreamsError
+from headrace.instants import to_timestamp
 from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
 from headrace.processors.columns import Columns, RawRow
@@ -237,6 +239,8 @@ class RecordQueue:
             line = raised_at(error)
             message = f"the timestamp extractor failed ({type(error).__name__}: {error})"
             raise StreamsError(message, hint=_EXTRACTOR, at=f"{place}, {line}" if line else place) from error
+        if isinstance(extracted, datetime):
+            return to_timestamp(extracted)
         if not isinstance(extracted, int):
             message = f"the timestamp extractor gave {extracted!r}"
             raise StreamsError(message, hint=_EXTRACTOR, at=place)

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, UnknownTopicError, user_line
+from headrace.instants import Instant, to_timestamp
 from headrace.metrics import MetricName, StreamsMetrics
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.given import given_serde
 from headrace.serde.windowed import windowed_or_none
 from headrace.state.cache import ThreadCache
 from headrace.task.clock import system_clock
@@ -29,9 +31,11 @@ from headrace.task.stream_task import StreamTask
 from headrace.testing.directory import StateDirectory
 from headrace.testing.hints import nearest
 from headrace.testing.inputs import Inputs
+from headrace.testing.output_names import check_output
 from headrace.testing.outputs import Outputs
 from headrace.testing.store_access import StoreAccess
 from headrace.testing.topics import TestInputTopic, TestOutputTopic
+from headrace.topology.given import check_topology
 from headrace.topology.nodes import SinkNode
 
 if TYPE_CHECKING:
@@ -68,12 +72,13 @@ class TopologyTestDriver(StoreAccess):
         self,
         topology: Topology,
         config: Mapping[str, Any] | StreamsConfig | None = None,
-        wall_clock_ms: int | None = None,
+        wall_clock_ms: Instant | None = None,
     ) -> None:
+        check_topology(topology, "TopologyTestDriver")
         given = dict(config.originals if isinstance(config, StreamsConfig) else config or {})
         given.setdefault("application.id", f"topology-test-driver-{random.getrandbits(32)}")
         self.config = StreamsConfig({**_NO_THROTTLE, **given})
-        self._wall_clock_ms = system_clock() if wall_clock_ms is None else wall_clock_ms
+        self._wall_clock_ms = system_clock() if wall_clock_ms is None else to_timestamp(wall_clock_ms, "wall_clock_ms")
         self._outputs = Outputs()
         self.produced = self._outputs.produced
         self._offsets: dict[str, int] = {}
@@ -101,7 +106,7 @@ class TopologyTestDriver(StoreAccess):
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         *,
-        start: int | None = None,
+        start: Instant | None = None,
         auto_advance: Duration = 0,
     ) -> TestInputTopic:
         """A topic to pipe records into; its clock starts at ``start``, or at the driver's wall clock.
@@ -117,9 +122,9 @@ class TopologyTestDriver(StoreAccess):
         return TestInputTopic(
             self,
             topic,
-            resolve_key_serde(key_serde, self.config),
-            resolve_value_serde(value_serde, self.config),
-            self._wall_clock_ms if start is None else start,
+            resolve_key_serde(given_serde("key_serde", key_serde), self.config),
+            resolve_value_serde(given_serde("value_serde", value_serde), self.config),
+            self._wall_clock_ms if start is None else to_timestamp(start, "start"),
             auto_advance,
         )
 
@@ -134,7 +139,9 @@ class TopologyTestDriver(StoreAccess):
         ...     driver.create_output_topic("out").is_empty
         True
         """
-        key_serde = key_serde or self._windowed_keys_of(topic)
+        check_output(topic, self._plan, self.config)
+        key_serde = given_serde("key_serde", key_serde) or self._windowed_keys_of(topic)
+        value_serde = given_serde("value_serde", value_serde)
         return TestOutputTopic(
             self, topic, resolve_key_serde(key_serde, self.config), resolve_value_serde(value_serde, self.config)
         )
@@ -262,6 +269,10 @@ class TopologyTestDriver(StoreAccess):
             self._capture()
         finally:
             self._directory.remove()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else f"reads {', '.join(sorted(self._inputs.topics)) or 'no topic'}"
+        return f"<TopologyTestDriver {self.config.application_id}: {state}>"
 
     def __enter__(self) -> TopologyTestDriver:
         return self

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.errors import ArgumentError, user_line
+from headrace.instants import Instant, to_timestamp
 from headrace.records import Headers
 
 _MILLISECONDS = "Timestamps are milliseconds since 1970; leave it out to use the input topic's clock."
@@ -27,9 +28,10 @@ class TestRecord:
         self,
         key: Any,
         value: Any,
-        timestamp: int | None = None,
+        timestamp: Instant | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
     ) -> None:
+        timestamp = None if timestamp is None else to_timestamp(timestamp)
         if timestamp is not None and timestamp < 0:
             message = f"the timestamp of a record cannot be negative ({timestamp})"
             raise ArgumentError(message, hint=_MILLISECONDS, at=user_line())

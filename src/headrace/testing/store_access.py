@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentError, UnknownStoreError, user_line
+from headrace.guesses import Face
 from headrace.testing import facades
 from headrace.testing.hints import nearest
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from headrace.topology.task_plan import TaskPlan
 
 
-class StoreAccess:
+class StoreAccess(Face):
     """The methods of the test driver that give access to stores."""
 
     produced: list[ProducedRecord]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, SerializationError, user_line
+from headrace.instants import Instant, to_timestamp
 from headrace.testing.record import TestRecord
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class TestInputTopic:
         self,
         key_or_value: Any,
         value: Any = _MISSING,
-        timestamp: int | None = None,
+        timestamp: Instant | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
     ) -> None:
         """Pipe one record: ``(key, value)``, a value alone (its key is None), or a ``TestRecord``.
@@ -84,7 +85,7 @@ class TestInputTopic:
             self.pipe_input(record)
 
     def pipe_key_value_list(
-        self, pairs: Iterable[tuple[Any, Any]], start: int | None = None, advance: Duration = 0
+        self, pairs: Iterable[tuple[Any, Any]], start: Instant | None = None, advance: Duration = 0
     ) -> None:
         """Pipe ``(key, value)`` pairs; with ``start`` at that time, each ``advance`` after the one before.
 
@@ -96,7 +97,7 @@ class TestInputTopic:
         for (key, value), timestamp in zip(pairs, _times(start, advance), strict=False):
             self.pipe_input(key, value, timestamp)
 
-    def pipe_value_list(self, values: Iterable[Any], start: int | None = None, advance: Duration = 0) -> None:
+    def pipe_value_list(self, values: Iterable[Any], start: Instant | None = None, advance: Duration = 0) -> None:
         """Pipe values without keys; with ``start`` at that time, each ``advance`` after the one before."""
         self.pipe_key_value_list(((None, value) for value in values), start, advance)
 
@@ -207,9 +208,9 @@ def _not_negative(duration: Duration, name: str) -> int:
     return ms
 
 
-def _times(start: int | None, advance: Duration) -> Iterator[int | None]:
+def _times(start: Instant | None, advance: Duration) -> Iterator[int | None]:
     advance_ms = to_ms(advance, "advance")
-    now_ms = start
+    now_ms = None if start is None else to_timestamp(start, "start")
     while True:
         yield now_ms
         if now_ms is not None:

@@ -13,20 +13,23 @@ from typing import Any, NoReturn
 
 from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, TopologyError, user_line
+from headrace.guesses import Face
 from headrace.processors.api import provided_stores
+from headrace.serde.given import given_serde
 from headrace.timestamps import fail_on_invalid_timestamp
 from headrace.topology import checks, drawing, pictures
 from headrace.topology.describe import TopologyDescription, describe
 from headrace.topology.internal_topics import InternalTopic, internal_topics
 from headrace.topology.nodes import ProcessorNode, SinkNode, SourceNode, TopologyGraph
 from headrace.topology.subtopologies import Subtopology, copartition_groups, subtopologies
+from headrace.topology.summary import summary
 from headrace.topology.task_plan import TaskPlan, global_plan, task_plan
 
 _PREFIX_OVERRIDE = "__internal.override.topic.prefix__"
 _log = logging.getLogger(__name__)
 
 
-class Topology:
+class Topology(Face):
     """A graph of sources, processors and sinks. All ``add_`` methods return the topology itself.
 
     What cannot be built (a name taken twice, a parent that is not there) is a TopologyError with the line of the
@@ -41,6 +44,29 @@ class Topology:
         Sink: out (topic: copy)
           <-- in
     """
+
+    _internal = frozenset(
+        {
+            "add_internal_topic",
+            "add_repartition_source",
+            "check_implicit_names",
+            "config",
+            "configure",
+            "connect_source_store_and_topic",
+            "copartition_groups",
+            "copartition_sources",
+            "global_plan",
+            "graph",
+            "history_retention_ms",
+            "internal_topics",
+            "note_implicit_names",
+            "replace_copartition_source",
+            "subtopologies",
+            "task_plan",
+            "validate_copartition",
+            "written_at",
+        }
+    )
 
     def __init__(self, config: StreamsConfig | Mapping[str, Any] | None = None) -> None:
         self.config = None if config is None else StreamsConfig(config)
@@ -83,7 +109,7 @@ class Topology:
             checks.legal_topic(graph, topic, at)
         checks.unread_topics(graph, names, at)
         graph.nodes[name] = SourceNode(
-            name, names, pattern, key_serde, value_serde, timestamp_extractor, offset_reset, at
+            name, names, pattern, *_serdes(key_serde, value_serde), timestamp_extractor, offset_reset, at
         )
         return self
 
@@ -132,7 +158,7 @@ class Topology:
             raise ArgumentError(message, at=at)
         names = checks.known_parents(graph, name, parents, at)
         static, extractor = (topic, None) if isinstance(topic, str) else (None, topic)
-        graph.nodes[name] = SinkNode(name, names, static, extractor, key_serde, value_serde, partitioner, at)
+        graph.nodes[name] = SinkNode(name, names, static, extractor, *_serdes(key_serde, value_serde), partitioner, at)
         return self
 
     def add_state_store(self, builder: Any, processors: str | Iterable[str] = ()) -> Topology:
@@ -208,7 +234,7 @@ class Topology:
             self._refuse(f"a different store has already been added with the name {store!r}")
         graph.global_topics.add(topic)
         graph.nodes[source_name] = SourceNode(
-            source_name, (topic,), None, key_serde, value_serde, timestamp_extractor, None, at
+            source_name, (topic,), None, *_serdes(key_serde, value_serde), timestamp_extractor, None, at
         )
         graph.nodes[processor_name] = ProcessorNode(processor_name, (source_name,), supplier, at)
         graph.stores_of[processor_name] = {store: None}
@@ -290,6 +316,9 @@ class Topology:
         '"subtopologies":'
         """
         return pictures.to_json(self.graph)
+
+    def __repr__(self) -> str:
+        return f"<Topology: {summary(self.graph)}>"
 
     def _repr_html_(self) -> str:
         return drawing.to_html(self.graph)
@@ -437,3 +466,7 @@ class Topology:
 
     def _refuse(self, message: str, *, detail: str | None = None, hint: str | None = None) -> NoReturn:
         raise TopologyError(message, detail=detail, hint=hint, at=self._here)
+
+
+def _serdes(key_serde: Any, value_serde: Any) -> tuple[Any, Any]:
+    return given_serde("key_serde", key_serde), given_serde("value_serde", value_serde)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from headrace import serdes
 from headrace.dsl.builder import StreamsBuilder
-from headrace.dsl.ktable import KTable
 from headrace.errors import ArgumentError, OperatorTypeError, TopologyError
 from headrace.state import stores
 from headrace.windows import BufferConfig, Suppressed
@@ -122,7 +122,7 @@ def test_an_unnamed_store_settles_that_the_result_is_not_versioned() -> None:
 
 
 def test_serdes_follow_the_values() -> None:
-    key_serde, value_serde = object(), object()
-    table: KTable = StreamsBuilder().table("t", key_serde=key_serde, value_serde=value_serde)  # type: ignore[arg-type]
+    key_serde, value_serde = serdes.integer(), serdes.double()
+    table = StreamsBuilder().table("t", key_serde=key_serde, value_serde=value_serde)
     assert (table.filter(truth).key_serde, table.filter(truth).value_serde) == (key_serde, value_serde)
     assert (table.map_values(str).key_serde, table.map_values(str).value_serde) == (key_serde, None)

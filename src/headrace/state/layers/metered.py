@@ -82,6 +82,9 @@ class MeteredStore(ABC, Generic[S]):
         self._last_key: Any = _NO_KEY
         self._last_raw_key = b""
 
+    def __repr__(self) -> str:
+        return f"<{self.store_type.replace('_', ' ')} store {self.name}>"
+
     @property
     def is_open(self) -> bool:
         """Whether the store can be used."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import IllegalStateError, OperatorTypeError
 from headrace.records import NO_HEADERS, VersionedRecord
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.given import given_serde
 from headrace.state.contracts import FlushListener, StoreContext, StoreIterator
 from headrace.state.position import Position, PositionBound
 from headrace.state.query import Query, QueryResult, execute
@@ -175,8 +176,8 @@ class VersionedStoreBuilder(StoreBuilder):
     ) -> None:
         super().__init__(supplier.name)
         self.supplier = supplier
-        self.key_serde = key_serde
-        self.value_serde = value_serde
+        self.key_serde = given_serde("key_serde", key_serde)
+        self.value_serde = given_serde("value_serde", value_serde)
         self.history_ms = supplier.history_ms
 
     def with_caching_enabled(self) -> VersionedStoreBuilder:

@@ -1,0 +1,177 @@
+"""What users give by mistake, or in another form: topologies, timestamps, serdes, topics, queries."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from headrace import (
+    Processor,
+    Record,
+    Streams,
+    StreamsBuilder,
+    Topology,
+    TopologyTestDriver,
+    UnlimitedWindows,
+    serdes,
+    stores,
+)
+from headrace.errors import ArgumentError, OperatorTypeError, UnknownTopicError
+from headrace.instants import to_timestamp
+from headrace.query import KeyQuery
+from headrace.testing import TestRecord
+
+NEW_YEAR = datetime(2024, 1, 1, tzinfo=timezone.utc)
+NEW_YEAR_MS = 1_704_067_200_000
+
+
+def copy_topology(**serdes_of_source: Any) -> Topology:
+    builder = StreamsBuilder()
+    builder.stream("in", **serdes_of_source).to("out")
+    return builder.build()
+
+
+@pytest.mark.parametrize("taker", [TopologyTestDriver, Streams])
+def test_a_builder_is_not_a_topology(taker: Any) -> None:
+    with pytest.raises(OperatorTypeError, match="takes a topology, found StreamsBuilder") as caught:
+        taker(StreamsBuilder(), {"application.id": "a"})
+    assert "builder.build()" in str(caught.value.hint)
+    assert __file__ in str(caught.value.at)
+
+
+@pytest.mark.parametrize(
+    "instant",
+    [
+        NEW_YEAR,
+        NEW_YEAR.astimezone(timezone(timedelta(hours=5, minutes=30))),
+        NEW_YEAR.astimezone().replace(tzinfo=None),
+        NEW_YEAR_MS,
+    ],
+    ids=["utc", "other zone", "local without a zone", "milliseconds"],
+)
+def test_timestamps_may_be_datetimes(instant: Any) -> None:
+    with TopologyTestDriver(copy_topology(), wall_clock_ms=instant) as driver:
+        topic = driver.create_input_topic("in", start=instant, auto_advance=1)
+        topic.pipe_input("a", "x")
+        topic.pipe_input("a", "x", instant)
+        topic.pipe_input(TestRecord("a", "x", instant))
+        topic.pipe_key_value_list([("a", "x")], start=instant)
+        times = [record.timestamp for record in driver.create_output_topic("out")]
+        assert times == [NEW_YEAR_MS] * 4
+        assert driver.wall_clock_ms == NEW_YEAR_MS
+    assert UnlimitedWindows(instant).start_ms == NEW_YEAR_MS
+    assert Record("a", "x", 0).with_timestamp(instant).timestamp == NEW_YEAR_MS
+    assert Record("a", "x", instant).timestamp == NEW_YEAR_MS
+
+
+def test_parts_of_a_millisecond_are_cut_off_towards_the_past() -> None:
+    assert to_timestamp(datetime(1969, 12, 31, 23, 59, 59, 999_900, tzinfo=timezone.utc)) == -1
+
+
+@pytest.mark.parametrize("wrong", [1.5, "2024-01-01", True, None])
+def test_other_timestamps_are_refused_with_a_hint(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match="timestamp must be a datetime or whole milliseconds since 1970") as caught:
+        Record("a", "x", 0).with_timestamp(wrong)
+    assert "time.time() * 1000" in str(caught.value.hint)
+    assert __file__ in str(caught.value.at)
+
+
+def test_a_float_is_refused_where_it_is_piped() -> None:
+    with TopologyTestDriver(copy_topology()) as driver, pytest.raises(ArgumentError, match=r"not 1\.5"):
+        driver.create_input_topic("in").pipe_input("a", "x", timestamp=1.5)  # type: ignore[arg-type]
+
+
+def test_an_extractor_may_give_a_datetime() -> None:
+    with TopologyTestDriver(copy_topology(timestamp_extractor=lambda record, time: NEW_YEAR)) as driver:
+        driver.create_input_topic("in").pipe_input("a", "x", timestamp=5)
+        assert driver.create_output_topic("out").read_record().timestamp == NEW_YEAR_MS
+
+
+class Hexadecimal:
+    def serialize(self, topic: str, value: int | None) -> bytes | None:
+        return None if value is None else b"%x" % value
+
+    def deserialize(self, topic: str, data: bytes | None) -> int | None:
+        return None if data is None else int(data, 16)
+
+
+@pytest.mark.parametrize("given", ["json", serdes.json, serdes.json()], ids=["name", "function", "object"])
+def test_a_serde_may_be_given_by_name_or_without_the_call(given: Any) -> None:
+    with TopologyTestDriver(copy_topology(value_serde=given)) as driver:
+        driver.create_input_topic("in", value_serde=given).pipe_input("a", {"n": 1})
+        assert driver.create_output_topic("out", value_serde=given).read_value() == {"n": 1}
+
+
+def test_a_serde_class_stands_for_an_object_of_it() -> None:
+    topology = (
+        Topology().add_source("in", "in", value_serde=Hexadecimal).add_sink("out", "out", "in", value_serde="long")
+    )
+    with TopologyTestDriver(topology) as driver:
+        driver.create_input_topic("in", None, Hexadecimal()).pipe_input("a", 255)
+        assert driver.create_output_topic("out", None, serdes.long()).read_value() == 255
+
+
+def test_stores_take_serdes_in_every_form() -> None:
+    class Count(Processor):
+        def init(self, context: Any) -> None:
+            self.seen = context.store("seen")
+
+        def process(self, record: Any) -> None:
+            self.seen.put(record.key, (self.seen.get(record.key) or 0) + 1)
+
+    forms: tuple[Any, Any] = ("string", serdes.long)
+    seen = stores.key_value(stores.in_memory("seen"), *forms)
+    topology = Topology().add_source("in", "in").add_processor("count", Count, "in").add_state_store(seen, "count")
+    with TopologyTestDriver(topology) as driver:
+        driver.create_input_topic("in").pipe_input("a", "x")
+        assert driver.key_value_store("seen").get("a") == 1
+
+
+class NeedsMore(Hexadecimal):
+    def __init__(self, base: int) -> None:
+        self.base = base
+
+
+@pytest.mark.parametrize("wrong", ["jason", 5, NeedsMore, object()])
+def test_what_is_no_serde_is_refused_at_the_line(wrong: Any) -> None:
+    with pytest.raises(OperatorTypeError, match="value_serde must be a serde") as caught:
+        StreamsBuilder().stream("in", value_serde=wrong)
+    assert "json" in str(caught.value.hint)
+    assert __file__ in str(caught.value.at)
+
+
+def test_joins_take_serdes_by_name() -> None:
+    builder = StreamsBuilder()
+    other: Any = builder.stream("other")
+    joined: Any = builder.stream("in").select_key(lambda key, value: value)
+    joined.join(other.to_table(value_serde="json"), lambda left, right: left, value_serde="json", key_serde="string")
+    with pytest.raises(OperatorTypeError, match="key_serde must be a serde"):
+        joined.join(other.to_table(), lambda left, right: left, key_serde="strin")
+
+
+def test_a_misspelt_output_topic_is_refused_with_the_nearest_name() -> None:
+    with TopologyTestDriver(copy_topology()) as driver:
+        with pytest.raises(UnknownTopicError, match="does not write to the topic 'outt'") as caught:
+            driver.create_output_topic("outt")
+        assert caught.value.hint == "Did you mean 'out'?"
+        assert driver.create_output_topic("never-written").is_empty
+
+
+def test_topics_that_functions_name_are_not_held_against_a_list() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to(lambda key, value, context: "outt")
+    builder.stream("in").to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.create_input_topic("in").pipe_input("a", "x")
+        assert driver.create_output_topic("outt").read_value() == "x"
+
+
+def test_the_arguments_of_a_query_may_not_be_swapped() -> None:
+    app = Streams(copy_topology(), {"application.id": "a"})
+    with pytest.raises(OperatorTypeError, match="the name of the store first") as caught:
+        app.query(KeyQuery("a"), "counts")  # type: ignore[arg-type]
+    assert caught.value.hint == "query('counts', KeyQuery(key='a', skip_cache=False))"
+    with pytest.raises(OperatorTypeError, match="takes the name of a store and a question"):
+        app.query("counts", "a")  # type: ignore[arg-type]
