@@ -97,6 +97,10 @@ class MissingSourceTopicError(StreamsError, LookupError):
     """A topic that the application reads does not exist; create it. Java: MissingSourceTopicException."""
 
 
+class MissingOutputTopicError(StreamsError, LookupError):
+    """A topic that the application writes to was deleted while it ran; create it again, or reset the application."""
+
+
 class InternalTopicError(StreamsError):
     """A topic of the application's own exists, but not as it is needed; mend it, or reset the application."""
 

@@ -5,22 +5,28 @@ Made once, at the start; nothing in it changes afterwards, and it can be shipped
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.batch.deleted_topics import check_changelogs
 from headrace.batch.levels import LevelPlan, plan_levels
 from headrace.batch.resets import ResetPolicy, reset_policy
 from headrace.batch.task_id import TaskId
 from headrace.batch.topics import TopicPlan, plan_topics
 from headrace.config import StreamsConfig
+from headrace.task.handlers import DEAD_LETTER_TOPIC
 from headrace.topology.nodes import SinkNode, SourceNode
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
     from headrace.topology import Topology
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,8 @@ class Application:
     config: StreamsConfig
     topics: TopicPlan
     levels: LevelPlan
+    outputs: Mapping[str, int] = field(default_factory=dict)
+    """The topics that it writes to, as far as they are known beforehand, and how many partitions they have."""
 
     @property
     def id(self) -> str:
@@ -55,6 +63,11 @@ class Application:
         """Where a task keeps its state."""
         return self.config.state_dir / self.id / str(task)
 
+    def topics_by_pattern(self) -> frozenset[str]:
+        """The topics that are read because their names match a pattern."""
+        nodes = {node.name for node in self.topology.graph.sources() if node.pattern is not None}
+        return frozenset(topic for name, topics in self.topics.sources.items() if name in nodes for topic in topics)
+
     def reset_policies(self) -> dict[str, ResetPolicy]:
         """What to do for each topic of the user's where nothing is committed."""
         nodes = self.topology.graph.nodes
@@ -78,16 +91,27 @@ def lay_out(topology: Topology, settings: Mapping[str, Any], broker: Broker) -> 
     configs = {name: broker.describe_topic(name).config for name in internal if name in existing}
     plan = plan_topics(topology, existing, configs)
     application = Application(topology, config, plan, plan_levels(topology, plan.sources))
+    last = broker.last_committed(application.id)
+    check_changelogs(plan, last, application.id)
     for topic in plan.missing:
         if topic.kind == "changelog":
             broker.create_topic(topic.name, topic.partitions, topic.config)
-    for name in _sink_topics(topology):
-        if name not in existing and name not in internal:
+    outputs = _output_topics(topology, config) - internal
+    for name in outputs:
+        if name not in existing:
             broker.create_topic(name)
-    return application
+            if last is not None:
+                log.warning("the topic %s was not there and was made with one partition", name)
+    changelogs = {topic.name for topic in plan.internal if topic.kind == "changelog"}
+    there = broker.topics()
+    return replace(application, outputs={name: there[name] for name in sorted(outputs | changelogs)})
 
 
-def _sink_topics(topology: Topology) -> set[str]:
+def _output_topics(topology: Topology, config: StreamsConfig) -> set[str]:
+    """The topics of the user's that are written to. Those that a function chooses for each record are not known yet."""
     graph = topology.graph
     topics = {node.topic for node in graph.nodes.values() if isinstance(node, SinkNode) and node.topic is not None}
-    return {topic for topic in topics if topic not in graph.internal_topics}
+    dead_letters = config[DEAD_LETTER_TOPIC]
+    return {topic for topic in topics if topic not in graph.internal_topics} | (
+        {dead_letters} if dead_letters else set()
+    )

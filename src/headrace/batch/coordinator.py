@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.batch.application import Application, lay_out
 from headrace.batch.compatibility import compare
+from headrace.batch.deleted_topics import check_topics
 from headrace.batch.failures import unpack_failure
 from headrace.batch.fingerprint import Fingerprint, fingerprint
 from headrace.batch.level import read_result
@@ -56,12 +57,16 @@ class Coordinator:
 
     @property
     def has_new_topics(self) -> bool:
-        """Whether patterns match other topics than when the application was laid out."""
-        application = self.application
-        return resolve_sources(application.topology, self._broker.topics()) != application.topics.sources
+        """Whether other topics are to be read, or other partitions, than when the application was laid out."""
+        application, there = self.application, self._broker.topics()
+        if resolve_sources(application.topology, there) != application.topics.sources:
+            return True
+        read = application.topics.subtopology_of.keys() - application.repartition_topics
+        return any(there.get(topic) != application.topics.partitions[topic] for topic in read)
 
     def lay_out_again(self) -> None:
         """Take in the topics there are now. Not while a batch runs."""
+        check_topics(self.application, self._broker.topics())
         application = self._lay_out()
         self._check_upgrade(application)
         self.application, self._changelogs = application, _changelogs(application)
@@ -85,6 +90,7 @@ class Coordinator:
     def order(self) -> BatchOrder:
         """What the tasks of the next batch have to know; FencedError where another process has taken over."""
         application, broker = self.application, self._broker
+        check_topics(application, broker.topics())
         committed = broker.committed(application.id)
         ends = broker.end_offsets(partition for found in self._changelogs.values() for partition in found)
         # Only a process that was not replaced meanwhile knows that these are the ends of its own commits.

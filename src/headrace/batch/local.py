@@ -42,8 +42,7 @@ class LocalEngine:
         self._broker = broker
         self._clock = clock
         self._coordinator = Coordinator(topology, settings, broker, clock)
-        self._plan = reading_plan(self.application)
-        self._planner = Planner(self._plan, broker)
+        self._plan_reading()
         self._global_stores = GlobalStores(self.application, broker, clock)
         self.dropped_records: Counter[str] = Counter()
 
@@ -68,6 +67,14 @@ class LocalEngine:
             count += 1
         return count
 
+    def follow_topics(self) -> bool:
+        """Go on with the topics and partitions there are now; whether they are others than before."""
+        if not self._coordinator.has_new_topics:
+            return False
+        self._coordinator.lay_out_again()
+        self._plan_reading()
+        return True
+
     def close(self) -> None:
         """Give the application back."""
         self._global_stores.close()
@@ -78,6 +85,10 @@ class LocalEngine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _plan_reading(self) -> None:
+        self._plan = reading_plan(self.application)
+        self._planner = Planner(self._plan, self._broker)
 
     def _run(self, batch: BatchOrder, planned: PlannedBatch) -> list[Parcel]:
         stores = self._global_stores.at(batch.global_ends)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from headrace.batch.deleted_topics import deleted_sources
 from headrace.batch.offsets import LostRecords, OffsetRange, plan_batch
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.positions import PartitionState
@@ -14,6 +15,7 @@ from headrace.batch.progress import Progress
 from headrace.batch.resets import ResetPolicy
 from headrace.batch.task_id import TaskId
 from headrace.broker.port import OffsetAndMetadata, TopicPartition
+from headrace.errors import UnknownTopicError
 
 if TYPE_CHECKING:
     from headrace.batch.application import Application
@@ -28,6 +30,8 @@ class TopicReading(msgspec.Struct, frozen=True):
     subtopology: int
     level: int
     reset: ResetPolicy
+    by_pattern: bool = False
+    """Whether it is read because its name matches: then it may go as it came."""
 
 
 class ReadingPlan(msgspec.Struct, frozen=True):
@@ -65,11 +69,19 @@ class PlannedBatch(msgspec.Struct, frozen=True):
 def reading_plan(application: Application) -> ReadingPlan:
     """The reading plan of an application."""
     topics, levels = application.topics, application.levels
+    matched = application.topics_by_pattern()
     return ReadingPlan(
         application.id,
         application.config["max.records.per.batch"],
         [
-            TopicReading(topic, topics.partitions[topic], topics.subtopology_of[topic], levels.level_of(topic), policy)
+            TopicReading(
+                topic,
+                topics.partitions[topic],
+                topics.subtopology_of[topic],
+                levels.level_of(topic),
+                policy,
+                topic in matched,
+            )
             for topic, policy in application.reset_policies().items()
         ],
         topics.task_ids(),
@@ -101,7 +113,24 @@ class Planner:
         return PlannedBatch(list(planned.ranges), list(self._due(progress, now_ms)), list(planned.lost))
 
     def _states(self, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> list[PartitionState]:
-        partitions = [(each.topic, number) for each in self._plan.topics for number in range(each.partitions)]
+        try:
+            return self._states_of(self._plan.topics, committed)
+        except UnknownTopicError:
+            return self._states_of(self._left(), committed)
+
+    def _left(self) -> list[TopicReading]:
+        """The topics that are still there. Only one whose name matched a pattern may be gone."""
+        there = self._broker.topics()
+        gone = [each for each in self._plan.topics if there.get(each.topic, 0) < each.partitions]
+        deleted = [each.topic for each in gone if not each.by_pattern]
+        if deleted:
+            raise deleted_sources(deleted)
+        return [each for each in self._plan.topics if each not in gone]
+
+    def _states_of(
+        self, topics: Iterable[TopicReading], committed: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> list[PartitionState]:
+        partitions = [(each.topic, number) for each in topics for number in range(each.partitions)]
         starts, ends = self._broker.start_offsets(partitions), self._broker.end_offsets(partitions)
         return [
             PartitionState(

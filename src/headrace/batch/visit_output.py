@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from headrace.batch.coded_records import CodedRecords
+from headrace.batch.deleted_topics import deleted_outputs
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.payloads import Payload
 from headrace.batch.spool import Spool
@@ -31,6 +32,7 @@ class VisitOutput:
         self._broker = broker
         self._request = request
         self._spool = sent
+        self._application = application
         self._addresses = application.addresses
         self._partitions = dict(application.topics.partitions)
         self._payloads: dict[TopicPartition, Payload] = {}
@@ -74,11 +76,13 @@ class VisitOutput:
             payload.seal()
 
     def partitions_for(self, topic: str) -> int:
-        """How many partitions a topic has; one that does not exist yet is made."""
+        """How many partitions a topic has. One that a function chose, and that does not exist yet, is made."""
         count = self._partitions.get(topic)
         if count is None:
             known = self._broker.topics()
             if topic not in known:
+                if topic in self._application.outputs:
+                    raise deleted_outputs(self._application, [topic])
                 self._broker.create_topic(topic)
                 known = self._broker.topics()
             count = self._partitions[topic] = known[topic]

@@ -49,6 +49,7 @@ class Background:
         self._is_fenced = False
         home, config = application.config.application_dir, application.config
         delay_ms = config["state.cleanup.delay.ms"]
+        look_seconds = max(config["metadata.max.age.ms"] / 1000, _LOOK_SECONDS)
         clear_notes(home)
         self._heartbeat = Chores(
             "headrace-heartbeat",
@@ -64,7 +65,7 @@ class Background:
                 max(delay_ms / 1000, 1.0),
                 delay=delay_ms / 1000,
             ),
-            *_following(application, follow_topics),
+            Chore("looking for topics and partitions", follow_topics, look_seconds, delay=look_seconds),
         )
 
     def start(self) -> None:
@@ -88,11 +89,3 @@ class Background:
         except FencedError as error:
             self._is_fenced = True
             self._on_fenced(error)
-
-
-def _following(application: Application, follow_topics: Callable[[], None]) -> list[Chore]:
-    """Whoever reads by a pattern looks for new topics."""
-    if all(source.pattern is None for source in application.topology.graph.sources()):
-        return []
-    seconds = max(application.config["metadata.max.age.ms"] / 1000, _LOOK_SECONDS)
-    return [Chore("looking for topics", follow_topics, seconds, delay=seconds)]

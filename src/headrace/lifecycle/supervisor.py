@@ -37,7 +37,7 @@ class Engine(Protocol):
 
     @property
     def has_new_topics(self) -> bool:
-        """Whether patterns match other topics than those that are read."""
+        """Whether other topics, or other partitions, are to be read than those that are."""
 
     def lay_out_again(self) -> None:
         """Stop, and read the topics there are now from the next start on."""
@@ -103,7 +103,7 @@ class Supervisor:
             self._apply()
 
     def follow_topics(self) -> None:
-        """Go on with the topics that patterns match now. Where that cannot be, it is a failure of the engine."""
+        """Go on with the topics and partitions there are now. Where that cannot be, it is a failure of the engine."""
         with self._operating:
             if self._closing.is_set() or not self._engine.has_new_topics:
                 return

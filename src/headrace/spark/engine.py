@@ -102,7 +102,7 @@ class SparkEngine:
 
     @property
     def has_new_topics(self) -> bool:
-        """Whether patterns match other topics than those that are read."""
+        """Whether other topics, or other partitions, are to be read than those that are."""
         return self._coordinator.has_new_topics
 
     def lay_out_again(self) -> None:

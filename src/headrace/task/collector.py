@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from headrace.errors import (
     ArgumentError,
     BrokerError,
+    MissingOutputTopicError,
     ProcessingError,
     RecordTooLargeError,
     StreamsError,
@@ -218,6 +219,8 @@ class RecordCollector:
 
 def _is_fatal(error: Exception) -> bool:
     """Whether the broker itself failed: no record is to blame, and without it others would be lost, too."""
+    if isinstance(error, MissingOutputTopicError):
+        return True
     return isinstance(error, BrokerError) and not isinstance(error, RecordTooLargeError) and not is_retriable(error)
 
 

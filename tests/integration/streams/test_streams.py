@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, Topology
-from headrace.broker.port import Broker
-from headrace.errors import InternalTopicError, LeaseHeldError, ProcessingError
+from headrace.broker.port import Broker, NewRecord
+from headrace.errors import InternalTopicError, LeaseHeldError, MissingOutputTopicError, ProcessingError
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 from tests.integration.streams.conftest import MakeApp, send
 
@@ -174,6 +174,26 @@ def test_a_topic_that_appears_with_more_partitions_than_there_is_state_for_is_an
     broker.create_topic("lines-2", 3)
     with pytest.raises(InternalTopicError, match="app-counts-changelog"):
         app.wait()
+
+
+def test_partitions_that_are_added_are_read_and_a_deleted_output_is_an_error(broker: Broker, make_app: MakeApp) -> None:
+    broker.create_topic("in")
+    broker.create_topic("out", 2)
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    app = make_app(builder.build(), **{"metadata.max.age.ms": 300})
+    app.start()
+    app.run_until_idle()
+    broker.alter_topic("in", partitions=2)
+    broker.append([NewRecord("in", b"k", b"v", partition=1)])
+    _wait_for(lambda: sum(broker.end_offsets([("out", 0), ("out", 1)]).values()) == 1)
+    _wait_for(lambda: broker.lag("app") == {("in", 0): 0, ("in", 1): 0})
+
+    broker.delete_topic("out")
+    broker.append([NewRecord("in", b"k", b"w", partition=1)])
+    with pytest.raises(MissingOutputTopicError, match="topics were deleted while the application runs: out"):
+        app.wait(120)
+    assert "out" not in broker.topics()
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:
