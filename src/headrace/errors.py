@@ -6,6 +6,7 @@ the step of the topology, the record, and the line of the user's program.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -155,6 +156,14 @@ class FencedError(BrokerError):
 
 class InternalError(HeadraceError):
     """Headrace broke one of its own rules. This is our bug: please report it with the traceback."""
+
+
+DEBUG_VARIABLE = "HEADRACE_DEBUG"
+
+
+def is_debugging() -> bool:
+    """Whether tracebacks show what Headrace does inside, too: ``--debug``, or the variable HEADRACE_DEBUG."""
+    return os.environ.get(DEBUG_VARIABLE, "0") not in {"", "0"}
 
 
 def user_line() -> str | None:

@@ -7,7 +7,8 @@ import traceback
 import msgspec
 
 from headrace import errors
-from headrace.errors import HeadraceError, StreamsError
+from headrace.errors import HeadraceError, StreamsError, is_debugging
+from headrace.task.failures import details, headline, own_frames, raised_at
 
 
 class _Failure(msgspec.Struct, array_like=True, frozen=True):
@@ -16,6 +17,8 @@ class _Failure(msgspec.Struct, array_like=True, frozen=True):
     detail: str | None
     hint: str | None
     at: str | None
+    own_trace: str | None
+    """The user's part of the traceback; None where no function of the user took part."""
     trace: str
 
 
@@ -25,16 +28,24 @@ class WorkerTraceback(Exception):
 
 def pack_failure(error: Exception) -> bytes:
     """The error as bytes."""
-    trace = "".join(traceback.format_exception(error))
-    if isinstance(error, HeadraceError):
-        failure = _Failure(type(error).__name__, error.message, error.detail, error.hint, error.at, trace)
-    else:
-        failure = _Failure("StreamsError", f"{type(error).__name__}: {error}", None, None, None, trace)
+    known = isinstance(error, HeadraceError)
+    failure = _Failure(
+        type(error).__name__ if known else "StreamsError",
+        headline(error),
+        details(error),
+        getattr(error, "hint", None) if known else None,
+        getattr(error, "at", None) if known else raised_at(error),
+        _own_trace(error),
+        "".join(traceback.format_exception(error)),
+    )
     return msgspec.msgpack.encode(failure)
 
 
 def unpack_failure(data: bytes) -> HeadraceError:
-    """The error again: of the same class, with the worker's traceback as its cause.
+    """The error again: of the same class, with the traceback of the user's function as its cause.
+
+    What the worker did around it is shown where debugging is on, and where no function of the user took part in an
+    error that is not one of ours.
 
     >>> unpack_failure(pack_failure(ValueError("no such word")))
     StreamsError('ValueError: no such word')
@@ -43,5 +54,17 @@ def unpack_failure(data: bytes) -> HeadraceError:
     kind = getattr(errors, failure.kind, StreamsError)
     error = kind(failure.message, detail=failure.detail, hint=failure.hint, at=failure.at)
     assert isinstance(error, HeadraceError)
-    error.__cause__ = WorkerTraceback(f"\n{failure.trace}")
+    trace = failure.trace if is_debugging() or kind is StreamsError and not failure.own_trace else failure.own_trace
+    if trace is not None:
+        error.__cause__ = WorkerTraceback(f"\n{trace}")
     return error
+
+
+def _own_trace(error: BaseException) -> str | None:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    frames = own_frames(error)
+    if not frames:
+        return None
+    said = (*traceback.format_list(frames), *traceback.format_exception_only(error))
+    return "".join(("Traceback (most recent call last):\n", *said))

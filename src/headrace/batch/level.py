@@ -16,6 +16,8 @@ from headrace.batch.reading_plan import Reading
 from headrace.batch.spool import Spool
 from headrace.batch.visit_contract import VisitRequest, VisitResult
 from headrace.batch.visiting import run_visit
+from headrace.errors import HeadraceError
+from headrace.task.failures import add_line
 
 if TYPE_CHECKING:
     from headrace.batch.application import Application
@@ -73,9 +75,14 @@ class Level:
             earlier=inbox.earlier.get(number),
         )
         with Spool() as sent:
-            result = run_visit(
-                self._application, request, self._broker, sent, clock=self._clock, global_stores=self._global_stores
-            )
+            try:
+                result = run_visit(
+                    self._application, request, self._broker, sent, clock=self._clock, global_stores=self._global_stores
+                )
+            except HeadraceError as error:
+                nodes = self._application.topology.graph.nodes
+                add_line(error, {name: node.built_at for name, node in nodes.items()})
+                raise
             yield from sent
         data = msgspec.msgpack.encode(result)
         yield Parcel(number, Kind.RESULT, self._number, self._number, number, 0, "", request.attempt, data)

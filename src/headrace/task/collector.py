@@ -211,7 +211,7 @@ class RecordCollector:
 
     def _handler_failed(self, node: str | None, fatal: Exception) -> ProcessingError:
         failure = processing_error(
-            "the production exception handler itself failed", str(node), self._task.record_context, fatal
+            str(node), self._task.record_context, fatal, "the production exception handler itself failed"
         )
         failure.__cause__ = fatal
         return failure

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sysconfig
+import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -51,27 +54,68 @@ def _own_line(steps: list[tuple[str, int]]) -> str | None:
     return None if found is None else f"{found[0]}:{found[1]}"
 
 
-def processing_error(what: str, node: str, context: RecordContext | None, error: BaseException) -> ProcessingError:
+def own_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Where ``error`` went through the user's program, outermost first."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame for frame in frames if not frame.filename.startswith((_PACKAGE, *_LIBRARIES))]
+
+
+def processing_error(
+    node: str, context: RecordContext | None, error: BaseException, during: str | None = None
+) -> ProcessingError:
     """The error a caller sees when ``error`` left the node and no handler wanted to go on.
 
-    An error of ours already knows what went wrong and what to do about it; one of the user's program may be expected.
+    What the user's function raised is the headline, its line the first place. An error of ours already knows what
+    went wrong and what to do about it; one of the user's program may be expected.
     """
-    known = error if isinstance(error, HeadraceError) else None
-    places = [f"node {node}"]
-    if known is not None and known.at is not None:
-        places += [place for place in known.at.split(", ") if place not in places]
-    record = None if context is None or context.topic is None else f"record {context.metadata}"
-    places += [place for place in (record, raised_at(error)) if place is not None and place not in places]
     return ProcessingError(
-        f"{what}: {known.message}" if known is not None else f"{what} ({type(error).__name__}: {_first_line(error)})",
-        detail=None if known is None else known.detail,
-        hint=_GO_ON if known is None or known.hint is None else known.hint,
-        at=", ".join(places),
+        headline(error),
+        detail=_joined(during, details(error)),
+        hint=getattr(error, "hint", None) or _GO_ON,
+        at=place(error, node, context),
     )
 
 
+def headline(error: BaseException) -> str:
+    """What went wrong, in one line.
+
+    >>> headline(KeyError("c"))
+    "KeyError: 'c'"
+    """
+    if isinstance(error, HeadraceError):
+        return error.message
+    first = str(error).partition("\n")[0]
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
+def details(error: BaseException) -> str | None:
+    """What ``error`` says beyond its headline."""
+    if isinstance(error, HeadraceError):
+        return error.detail
+    return str(error).partition("\n")[2].strip() or None
+
+
+def place(error: BaseException, node: str, context: RecordContext | None = None) -> str:
+    """Where ``error`` happened: the line of the user's program, the node, the record."""
+    known = getattr(error, "at", None) or ""
+    record = None if context is None or context.topic is None else f"record {context.metadata}"
+    places = [raised_at(error), f"node {node}", *known.split(", "), record]
+    kept = dict.fromkeys(each for each in places if each)
+    return ", ".join(sorted(kept, key=lambda each: not _LINE.search(each)))
+
+
+def add_line(error: HeadraceError, built_at: Mapping[str, str | None]) -> None:
+    """Where no function of the user took part, the line that added the failing node helps. Nodes by their names."""
+    places = (error.at or "").split(", ")
+    nodes = [each.removeprefix("node ") for each in places if each.startswith("node ")]
+    line = next((found for node in reversed(nodes) if (found := built_at.get(node))), None)
+    if line is not None and not any(_LINE.search(each) for each in places):
+        error.at = f"{line}, {error.at}"
+
+
+_LINE = re.compile(r"^(?!node |record ).*:\d+$")
 _GO_ON = "Set processing.exception.handler to log_and_continue, or to your own, to go on without such records."
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]
+def _joined(*texts: str | None) -> str | None:
+    return "; ".join(text for text in texts if text) or None

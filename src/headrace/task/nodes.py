@@ -23,7 +23,7 @@ from headrace.serde.primitives import StringSerde
 from headrace.serde.windowed import InnerKeyPartitioner
 from headrace.task.column_writer import column_writer
 from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, Take, TaskContext
-from headrace.task.failures import processing_error, raised_at
+from headrace.task.failures import details, headline, place, processing_error
 from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
 from headrace.task.handlers import Decision, ErrorHandlerContext, ask
 from headrace.topology import nodes as specs
@@ -82,14 +82,14 @@ class ProcessorNode:
         try:
             self.processor.init(self.context)
         except Exception as error:
-            raise _lifecycle_error("initialize", self.name, error) from error
+            raise _lifecycle_error("initialized", self.name, error) from error
 
     def close(self) -> None:
         """Let the processor go."""
         try:
             self.processor.close()
         except Exception as error:
-            raise _lifecycle_error("close", self.name, error) from error
+            raise _lifecycle_error("closed", self.name, error) from error
 
     @property
     def does(self) -> Fusible | None:
@@ -113,7 +113,7 @@ class ProcessorNode:
         """Ask the handler about an error of the processor."""
         if self._handler is None:
             raise error
-        handle_processing_error(self._task, self._handler, self.name, record, error, "processing failed")
+        handle_processing_error(self._task, self._handler, self.name, record, error)
 
 
 class SinkNode:
@@ -281,18 +281,23 @@ class _Wiring:
 
 
 def handle_processing_error(
-    task: TaskContext, handler: Any, node: str, record: Record[Any, Any] | None, error: Exception, what: str
+    task: TaskContext,
+    handler: Any,
+    node: str,
+    record: Record[Any, Any] | None,
+    error: Exception,
+    during: str | None = None,
 ) -> None:
     """Ask the processing exception handler: returns where it says to go on, raises otherwise."""
     context = task.record_context
     try:
         response = ask(handler, ErrorHandlerContext.of(context, node, task.task_id), record, error)
     except Exception as fatal:
-        raise processing_error("the processing exception handler itself failed", node, context, fatal) from fatal
+        raise processing_error(node, context, fatal, "the processing exception handler itself failed") from fatal
     if response.dead_letters:
         _send_dead_letters(task, response.dead_letters, node)
     if response.decision is not Decision.RESUME:
-        raise processing_error(what, node, context, error) from error
+        raise processing_error(node, context, error, during) from error
     task.drop("processing failed", node)
 
 
@@ -340,12 +345,13 @@ def _resolve(make: Callable[[], T], part: str, kind: str, node: str) -> T:
 
 
 def _lifecycle_error(what: str, node: str, error: Exception) -> StreamsError:
-    line = raised_at(error)
+    during = f"the processor could not be {what}"
+    known = details(error)
     return StreamsError(
-        f"could not {what} the processor {node}: {getattr(error, 'message', error)}",
-        detail=getattr(error, "detail", None),
+        headline(error),
+        detail=f"{during}; {known}" if known else during,
         hint=getattr(error, "hint", None),
-        at=f"node {node}" + (f", {line}" if line else ""),
+        at=place(error, node),
     )
 
 

@@ -17,7 +17,7 @@ from headrace.metrics.topic_count import TopicCount
 from headrace.processors.columns import Columns, RawRow
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, ConsumedRecord, Headers
 from headrace.task.context import TaskContext
-from headrace.task.failures import raised_at
+from headrace.task.failures import headline, place
 from headrace.task.handlers import Decision, ErrorHandlerContext, ask
 from headrace.task.nodes import SourceNode
 from headrace.task.priority_queue import PriorityQueue
@@ -229,21 +229,21 @@ class RecordQueue:
         topic, partition, offset, timestamp, _, _, headers = raw
         extract = self._extract or fail_on_invalid_timestamp
         consumed = ConsumedRecord(topic, partition, offset, timestamp, key, value, headers)
-        place = f"node {self.source.name}, record {topic}-{partition}@{offset}"
+        record = f"record {topic}-{partition}@{offset}"
         try:
             extracted = extract(consumed, self.partition_time)
         except StreamsError as error:
-            error.at = error.at or place
+            error.at = error.at or f"node {self.source.name}, {record}"
             raise
         except Exception as error:
-            line = raised_at(error)
-            message = f"the timestamp extractor failed ({type(error).__name__}: {error})"
-            raise StreamsError(message, hint=_EXTRACTOR, at=f"{place}, {line}" if line else place) from error
+            at = f"{place(error, self.source.name)}, {record}"
+            failed = "the timestamp extractor failed"
+            raise StreamsError(headline(error), detail=failed, hint=_EXTRACTOR, at=at) from error
         if isinstance(extracted, datetime):
             return to_timestamp(extracted)
         if not isinstance(extracted, int):
             message = f"the timestamp extractor gave {extracted!r}"
-            raise StreamsError(message, hint=_EXTRACTOR, at=place)
+            raise StreamsError(message, hint=_EXTRACTOR, at=f"node {self.source.name}, {record}")
         return extracted
 
     def _on_unreadable(self, raw: RawRow, error: Exception) -> None:

@@ -84,7 +84,7 @@ class Processing:
         except (StreamsError, BrokerError):
             raise
         except Exception as error:
-            raise processing_error("processing failed", queue.source.name, context.record_context, error) from error
+            raise processing_error(queue.source.name, context.record_context, error) from error
         finally:
             heads.close()
             context.is_active = False
@@ -124,4 +124,4 @@ class Processing:
         except (StreamsError, BrokerError):
             raise
         except Exception as error:
-            raise processing_error("processing failed", source.name, self._context.record_context, error) from error
+            raise processing_error(source.name, self._context.record_context, error) from error

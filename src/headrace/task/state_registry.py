@@ -12,6 +12,7 @@ from headrace.state.contracts import RestoreCallback, StateStore
 from headrace.state.keeping import layers
 from headrace.state.layers.caching import Caching
 from headrace.task.checkpoint import FILE_NAME
+from headrace.task.failures import details, headline, raised_at
 
 log = logging.getLogger(__name__)
 
@@ -94,7 +95,8 @@ class StateRegistry:
                 action(store)
             except Exception as error:
                 failure = _store_failure(what, store.name, error)
-                log.error("could not %s the store %s", what, store.name, exc_info=error)
+                if first is not None:
+                    log.error("could not %s the store %s either: %s", what, store.name, headline(error))
                 first = first or failure
         if first is not None:
             raise first
@@ -106,6 +108,11 @@ def _store_failure(what: str, store: str, error: Exception) -> Exception:
         not isinstance(error, ProcessingError) or isinstance(error.__cause__, WrongTypeError)
     ):
         return error
-    failure = StoreError(f"could not {what} the store {store!r}", detail=str(error), at=getattr(error, "at", None))
+    failure = StoreError(
+        headline(error),
+        detail="; ".join(filter(None, (f"could not {what} the store {store!r}", details(error)))),
+        hint=getattr(error, "hint", None),
+        at=getattr(error, "at", None) or raised_at(error),
+    )
     failure.__cause__ = error.__cause__ if isinstance(error, ProcessingError) else error
     return failure
