@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _PACKAGE = str(Path(__file__).parent)
@@ -154,16 +156,33 @@ class FencedError(BrokerError):
     """A newer process took the application over; stop without committing. Java: ProducerFencedException."""
 
 
+class SetupError(HeadraceError, RuntimeError):
+    """The machine lacks what an application needs, for instance Java; the hint says what to do about it."""
+
+
 class InternalError(HeadraceError):
     """Headrace broke one of its own rules. This is our bug: please report it with the traceback."""
 
 
-DEBUG_VARIABLE = "HEADRACE_DEBUG"
+_DEBUG_VARIABLE = "HEADRACE_DEBUG"
 
 
 def is_debugging() -> bool:
     """Whether tracebacks show what Headrace does inside, too: ``--debug``, or the variable HEADRACE_DEBUG."""
-    return os.environ.get(DEBUG_VARIABLE, "0") not in {"", "0"}
+    return os.environ.get(_DEBUG_VARIABLE, "0") not in {"", "0"}
+
+
+@contextmanager
+def debugging(is_wanted: bool) -> Iterator[None]:
+    """Show all of it inside the block, in processes that are started there too."""
+    before = os.environ.get(_DEBUG_VARIABLE)
+    if is_wanted:
+        os.environ[_DEBUG_VARIABLE] = "1"
+    try:
+        yield
+    finally:
+        if is_wanted and before is None:
+            del os.environ[_DEBUG_VARIABLE]
 
 
 def user_line() -> str | None:

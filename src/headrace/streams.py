@@ -6,17 +6,18 @@ import importlib
 import logging
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, TopologyError
+from headrace.errors import ArgumentError, HeadraceError, IllegalStateError, OperatorTypeError, TopologyError
 from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
-from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client
+from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
@@ -65,6 +66,8 @@ class Streams(Face):
         self._batch_listeners: list[Callable[[BatchReport], object]] = []
         self._starting = threading.RLock()
         self._is_paused = False
+        self._waiting: list[int] = []
+        self._told: BaseException | None = None
         self._failure: BaseException | None = None
         self._run: Run | None = None
         self._closing: threading.Thread | None = None
@@ -116,6 +119,12 @@ class Streams(Face):
         A topology that does not fit the topics, another process that runs the application: such errors come before
         anything has happened, and the state stays CREATED. Starting twice is an IllegalStateError.
         """
+        try:
+            self._start()
+        except HeadraceError as error:
+            raise without_internals(error) from error.__cause__
+
+    def _start(self) -> None:
         with self._starting:
             if self.state is not StreamsState.CREATED:
                 message = f"application {self.application_id} was started before: its state is {self.state}"
@@ -152,14 +161,14 @@ class Streams(Face):
             message = f"application {self.application_id} has not been started"
             raise IllegalStateError(message, hint="Call start() first.")
         left = None if timeout is None else to_ms(timeout, "timeout") / 1000
-        with stop_signals() as wish:
+        with self._awaited(), stop_signals() as wish:
             while not self._has_ended(_LOOK_SECONDS):
                 if wish.is_there:
                     self._begin_to_close()
                 if left is not None and (left := left - _LOOK_SECONDS) <= 0:
                     return False
         if self._failure is not None:
-            raise self._failure
+            raise without_internals(self._failure)
         return True
 
     def __enter__(self) -> Streams:
@@ -210,7 +219,8 @@ class Streams(Face):
 
     def run_until_idle(self) -> int:
         """Wait until everything there is has been processed; how many batches that took."""
-        return self._running().supervisor.run_until_idle()
+        with self._awaited():
+            return self._running().supervisor.run_until_idle()
 
     def metrics(self) -> Mapping[MetricName, float]:
         """Every metric of the application by its name, with Kafka's names where Kafka has one."""
@@ -248,7 +258,7 @@ class Streams(Face):
             self._topology,
             self._config,
             self._states,
-            Hooks(self._handler, self._on_batch, self._end_in_error, self._restores),
+            Hooks(self._handler, self._on_batch, self._give_up, self._restores),
             session=self._session,
             threads=len(self._threads),
             is_paused=self._is_paused,
@@ -285,6 +295,26 @@ class Streams(Face):
         if self._states.become(StreamsState.PENDING_SHUTDOWN):
             self._in_background(StreamsState.NOT_RUNNING)
 
+    def _give_up(self, error: BaseException) -> None:
+        self._log_unawaited("application %s ends in the state ERROR", error)
+        self._end_in_error(error)
+
+    @contextmanager
+    def _awaited(self) -> Iterator[None]:
+        """Who waits inside the block gets the error that ends the application: it is not logged as well."""
+        self._waiting.append(threading.get_ident())
+        try:
+            yield
+        except HeadraceError as error:
+            self._told = error
+            raise without_internals(error) from error.__cause__
+        finally:
+            self._waiting.remove(threading.get_ident())
+
+    def _log_unawaited(self, message: str, error: BaseException) -> None:
+        if not self._waiting and error is not self._told:
+            log.error(message, self.application_id, exc_info=without_internals(error))
+
     def _end_in_error(self, error: BaseException) -> None:
         self._failure = self._failure or error
         if self._states.try_to_become(StreamsState.PENDING_ERROR):
@@ -309,7 +339,9 @@ class Streams(Face):
             if self._run is not None:
                 self._run.close()
         except Exception as error:
-            log.exception("application %s did not end well", self.application_id)
+            # What failed first is told already; Spark may have gone because of it.
+            if self._failure is None:
+                self._log_unawaited("application %s did not end well", error)
             self._failure = self._failure or error
         self._states.become(final)
 

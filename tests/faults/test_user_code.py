@@ -96,7 +96,7 @@ def test_a_function_that_does_not_come_back_is_named_with_its_record(
         engine.run_until_idle()
     assert raised.value.message == said
     assert raised.value.at is not None
-    task, record, place = raised.value.at.split(", ")
+    place, task, record = raised.value.at.split(", ")
     assert (task, record) == ("task 0_0", "record in-0@1")
     file, line = place.split(":")
     assert file == __file__

@@ -89,7 +89,7 @@ def lay_out(topology: Topology, settings: Mapping[str, Any], broker: Broker) -> 
     existing = broker.topics()
     internal = {topic.name for topic in topology.internal_topics()}
     configs = {name: broker.describe_topic(name).config for name in internal if name in existing}
-    plan = plan_topics(topology, existing, configs)
+    plan = plan_topics(topology, existing, configs, address=broker.address)
     application = Application(topology, config, plan, plan_levels(topology, plan.sources))
     last = broker.last_committed(application.id)
     check_changelogs(plan, last, application.id)

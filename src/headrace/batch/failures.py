@@ -54,7 +54,7 @@ def unpack_failure(data: bytes) -> HeadraceError:
     kind = getattr(errors, failure.kind, StreamsError)
     error = kind(failure.message, detail=failure.detail, hint=failure.hint, at=failure.at)
     assert isinstance(error, HeadraceError)
-    trace = failure.trace if is_debugging() or kind is StreamsError and not failure.own_trace else failure.own_trace
+    trace = failure.trace if is_debugging() or (kind is StreamsError and not failure.own_trace) else failure.own_trace
     if trace is not None:
         error.__cause__ = WorkerTraceback(f"\n{trace}")
     return error

@@ -5,6 +5,7 @@ As in Kafka Streams (RepartitionTopics, ChangelogTopics); what an application ca
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -73,12 +74,15 @@ def plan_topics(
     topology: Topology,
     existing: Mapping[str, int | None],
     configs: Mapping[str, Mapping[str, str]] | None = None,
+    *,
+    address: str = "ADDRESS",
 ) -> TopicPlan:
     """Decide the partitions of all internal topics of a configured topology.
 
     ``existing`` has the number of partitions of every topic there is; None, or no entry, means that there is no such
     topic. ``configs`` has the settings of internal topics that exist; what is not in it is not checked. A missing or
     wrongly partitioned topic is an error: see ``MissingSourceTopicError``, ``TopologyError``, ``InternalTopicError``.
+    ``address`` is that of the broker, for what such an error recommends.
     """
     internal = [topic for topic in topology.internal_topics() if topic.kind != "source-changelog"]
     there = {topic: count for topic, count in existing.items() if count is not None}
@@ -88,7 +92,7 @@ def plan_topics(
     read = {group.id: _topics_read(group, sources) for group in groups}
     global_topics = _global_topics(topology)
     readers = {**{f"sub-topology {number}": topics for number, topics in read.items()}, "global stores": global_topics}
-    _check_sources_exist(topology.graph, readers, {*there, *repartitions})
+    _check_sources_exist(topology.graph, readers, {*there, *repartitions}, address)
     counts = {topic: there[topic] for topics in read.values() for topic in topics if topic not in repartitions}
     counts |= _repartition_counts(groups, read, repartitions, counts)
     counts = enforce_copartitioning(topology, counts, repartitions)
@@ -144,7 +148,9 @@ def _global_topics(topology: Topology) -> tuple[str, ...]:
     return () if plan is None else tuple(plan.source_topics)
 
 
-def _check_sources_exist(graph: TopologyGraph, readers: Mapping[str, Sequence[str]], known: Collection[str]) -> None:
+def _check_sources_exist(
+    graph: TopologyGraph, readers: Mapping[str, Sequence[str]], known: Collection[str], address: str
+) -> None:
     """No topic of the user's may be missing; all that are, are named at once."""
     missing = {reader: [topic for topic in topics if topic not in known] for reader, topics in readers.items()}
     names = sorted({topic for topics in missing.values() for topic in topics})
@@ -154,7 +160,8 @@ def _check_sources_exist(graph: TopologyGraph, readers: Mapping[str, Sequence[st
     raise MissingSourceTopicError(
         message,
         detail="; ".join(f"{reader}: {', '.join(topics)}" for reader, topics in missing.items() if topics),
-        hint=f"Create them before the application starts: headrace topics create {names[0]} --partitions N.",
+        hint="Create them before the application starts: "
+        f"headrace topics create {names[0]} --partitions N --broker {shlex.quote(address)}",
         at=next((node.built_at for node in graph.sources() if names[0] in node.topics), None),
     )
 

@@ -63,4 +63,4 @@ def _watch(context: TaskContext, seconds: float) -> Iterator[None]:
 def _place(context: TaskContext, line: str | None) -> str:
     record = context.record_context
     read = f"record {record.metadata}" if record is not None and record.topic is not None else "a punctuation"
-    return ", ".join(place for place in (f"task {context.task_id}", read, line) if place is not None)
+    return ", ".join(place for place in (line, f"task {context.task_id}", read) if place is not None)

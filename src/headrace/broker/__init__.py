@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from headrace.errors import ArgumentError, ConfigError, UnsupportedError
@@ -13,7 +15,7 @@ from headrace.errors import ArgumentError, ConfigError, UnsupportedError
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
 
-__all__ = ["open_broker"]
+__all__ = ["embedded_directory", "open_broker"]
 
 _EMBEDDED = "embedded:"
 
@@ -28,8 +30,7 @@ def open_broker(address: str, *, fsync: Literal["always", "never"] = "always") -
     >>> broker.close()
     """
     if not isinstance(address, str) or not address.startswith(_EMBEDDED):
-        message = f"no broker can be opened at {address!r}"
-        raise UnsupportedError(message, hint="Kafka is not supported yet: use embedded:DIRECTORY.")
+        raise _no_broker(address)
     directory = address.removeprefix(_EMBEDDED)
     if not directory or "\0" in directory:
         message = f"{address!r} names no directory"
@@ -45,3 +46,22 @@ def open_broker(address: str, *, fsync: Literal["always", "never"] = "always") -
         hint = "Install it: pip install 'headrace[spark]'"
         raise UnsupportedError("the embedded broker needs pyarrow", hint=hint) from error
     return embedded.EmbeddedBroker(directory, fsync=fsync == "always")  # type: ignore[no-any-return]
+
+
+def embedded_directory(address: str) -> Path | None:
+    """The directory of an embedded broker; None for any other address.
+
+    >>> embedded_directory("embedded:data"), embedded_directory("localhost:9092")
+    (PosixPath('data'), None)
+    """
+    directory = address.removeprefix(_EMBEDDED)
+    return Path(directory).expanduser() if directory and directory != address else None
+
+
+def _no_broker(address: object) -> UnsupportedError:
+    message = f"no broker can be opened at {address!r}"
+    kind, _, rest = str(address).partition(":")
+    if difflib.get_close_matches(kind.lower(), [_EMBEDDED.rstrip(":")]):
+        return UnsupportedError(message, hint=f"Did you mean embedded:{rest or 'DIRECTORY'}?")
+    hint = "Kafka is not supported yet. Use the embedded broker, a directory: embedded:DIRECTORY."
+    return UnsupportedError(message, hint=hint)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 import resource
 import shutil
 import sqlite3
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -19,22 +17,23 @@ from typing import Literal
 
 import typer
 
-from headrace.broker import open_broker
+from headrace.broker import embedded_directory, open_broker
 from headrace.cli import exits
 from headrace.cli.output import redacted
-from headrace.cli.session import Session, command, embedded_directory
+from headrace.cli.session import Session, command
 from headrace.cli.version import of_headrace
 from headrace.config import StreamsConfig
 from headrace.errors import HeadraceError
+from headrace.lifecycle import preflight
+from headrace.lifecycle.java import find_java, is_chosen_by_spark
+from headrace.lifecycle.preflight import Start
 
 group = typer.Typer()
 
 _OLDEST_PYTHON = (3, 10)
-_OLDEST_JAVA = 17
 _FREE_BYTES = 1 << 30
 _SHARED_BYTES = 256 << 20
 _OPEN_FILES = 1024
-_JAVA_SECONDS = 20
 _NEEDED = ("rocksdict", "orjson", "msgspec")
 _EXTRAS = {
     "pyspark": ("spark", "running topologies on Spark"),
@@ -92,15 +91,17 @@ def examine(address: str) -> Iterator[Check]:
     yield _python()
     yield from (_package(name) for name in _NEEDED)
     yield from (_extra(name) for name in _EXTRAS)
-    yield _java()
+    start = Start(StreamsConfig({"application.id": "doctor"}), address)
+    yield _java(start)
+    yield _worker_python(start)
     yield Check("sqlite", "ok", sqlite3.sqlite_version)
-    yield _writable("temporary files", Path(tempfile.gettempdir()))
-    yield _writable("state directory", Path(StreamsConfig({"application.id": "doctor"})["state.dir"]))
-    yield _shared_memory(Path("/dev/shm"))
+    yield _directory("state directory", start.config.state_dir, preflight.state_directory(start))
+    yield _disk(start)
+    yield _shared_memory(preflight.SHARED_MEMORY)
     yield _open_files()
     directory = embedded_directory(address)
     if directory is not None:
-        yield _writable("broker directory", directory)
+        yield _directory("broker directory", directory, preflight.data_directory(start))
     yield _broker(address, directory)
 
 
@@ -133,51 +134,49 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _java() -> Check:
-    home = os.environ.get("JAVA_HOME")
-    program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    remedy = f"Spark needs Java {_OLDEST_JAVA} or newer; JAVA_HOME says where it is."
-    if program is None:
-        return Check("java", "warn", "not found", remedy)
-    try:
-        told = subprocess.run([program, "-version"], capture_output=True, timeout=_JAVA_SECONDS, check=False).stderr
-    except (OSError, subprocess.SubprocessError) as error:
-        return Check("java", "warn", f"{program} cannot be run: {error}", remedy)
-    found = re.search(rb'version "(\d+)(?:\.(\d+))?[^"]*"', told)
-    if found is None:
-        return Check("java", "warn", f"{program} does not say its version", remedy)
-    # Java 8 calls itself 1.8.
-    major = int(found[2]) if found[1] == b"1" and found[2] else int(found[1])
-    return Check("java", "ok", f"{major} ({program})") if major >= _OLDEST_JAVA else _old_java(major, program, remedy)
+def _java(start: Start) -> Check:
+    error = preflight.java(start)
+    if error is not None:
+        return _failed("java", error)
+    found = "as spark-env.sh says" if is_chosen_by_spark(os.environ) else str(find_java(os.environ))
+    return Check("java", "ok", found)
 
 
-def _old_java(major: int, program: str, remedy: str) -> Check:
-    return Check("java", "warn", f"{major} ({program}) is too old", remedy)
+def _worker_python(start: Start) -> Check:
+    error = preflight.worker_python(start)
+    found = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    return Check("workers' python", "ok", found) if error is None else _failed("workers' python", error)
 
 
-def _writable(name: str, directory: Path) -> Check:
-    there = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
+def _directory(name: str, directory: Path, error: HeadraceError | None) -> Check:
+    if error is not None:
+        return _failed(name, error)
+    there = preflight.nearest(directory)
     shown = f"{directory}" if there == directory.absolute() else f"{directory} (will be made in {there})"
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            free = shutil.disk_usage(there).free
-    except OSError as error:
-        return Check(name, "fail", f"{shown}: {error.strerror}", "Give yourself the right to write there.")
+    free = shutil.disk_usage(there).free
     found = f"{shown}, {free / (1 << 30):,.1f} GiB free"
     return Check(name, "ok", found) if free >= _FREE_BYTES else Check(name, "warn", found, "Free some space.")
 
 
+def _disk(start: Start) -> Check:
+    error = preflight.disk_space(start)
+    temporary = Path(tempfile.gettempdir())
+    return _directory("temporary files", temporary, error)
+
+
+def _failed(name: str, error: HeadraceError) -> Check:
+    found = f"{error.message} ({error.detail})" if error.detail else error.message
+    return Check(name, "fail", redacted(found), redacted(error.hint or ""))
+
+
 def _shared_memory(directory: Path) -> Check:
     remedy = "In-memory stores use it; in a container raise it, for instance docker run --shm-size=1g."
-    try:
-        with tempfile.TemporaryFile(dir=directory):
-            total = shutil.disk_usage(directory).total
-    except OSError as error:
-        return Check("shared memory", "warn", f"{directory}: {error.strerror}", remedy)
+    if not os.access(directory, os.W_OK):
+        return Check("shared memory", "warn", f"{directory} cannot be written", remedy)
+    total = shutil.disk_usage(directory).total
     found = f"{directory}, {total / (1 << 20):,.0f} MiB"
-    return (
-        Check("shared memory", "ok", found) if total >= _SHARED_BYTES else Check("shared memory", "warn", found, remedy)
-    )
+    is_enough = total >= _SHARED_BYTES
+    return Check("shared memory", "ok", found) if is_enough else Check("shared memory", "warn", found, remedy)
 
 
 def _open_files() -> Check:

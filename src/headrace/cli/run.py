@@ -136,14 +136,13 @@ def _lag_of(app: Any) -> Callable[[], int]:
 
 @contextmanager
 def _logging(session: Session) -> Iterator[None]:
-    """Warnings of ours as notes. Why the application ended is no note: the command ends with that error."""
+    """Warnings of ours as notes."""
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             session.out.note(f"{record.levelname.lower()}: {record.getMessage()}")
 
     notes = Notes(logging.WARNING)
-    notes.addFilter(lambda record: record.name != "headrace.lifecycle.supervisor")
     logger = logging.getLogger("headrace")
     logger.addHandler(notes)
     try:

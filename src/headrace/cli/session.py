@@ -15,19 +15,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 
 import typer
 from rich.markup import escape
 
-from headrace.broker import open_broker
+from headrace.broker import embedded_directory, open_broker
 from headrace.broker.port import Broker
 from headrace.cli import exits
 from headrace.cli.exits import NotFoundError, RefusedError
 from headrace.cli.output import Output
-from headrace.errors import HeadraceError, InternalError
+from headrace.errors import HeadraceError, InternalError, debugging, is_debugging
 
 P = ParamSpec("P")
 
@@ -76,8 +75,8 @@ class Session:
             raise NotFoundError(
                 message,
                 detail=f"The directory {directory.absolute()} does not exist.",
-                hint="Create a topic first (headrace topics create NAME), or say where the broker is: "
-                f"--broker ADDRESS, or the variable {BROKER_VARIABLE}.",
+                hint=f"Create a topic first (headrace topics create NAME --broker {self.address}), or say where the "
+                f"broker is: --broker ADDRESS, or the variable {BROKER_VARIABLE}.",
             )
         with closing(open_broker(self.address)) as broker:
             yield broker
@@ -91,12 +90,6 @@ class Session:
             raise RefusedError(message, hint="Say --yes to do it without being asked.")
         if not typer.confirm(question, err=True):
             raise RefusedError("not done")
-
-
-def embedded_directory(address: str) -> Path | None:
-    """The directory of an embedded broker; None for any other address."""
-    directory = address.removeprefix("embedded:")
-    return Path(directory).expanduser() if directory and directory != address else None
 
 
 def command(
@@ -132,7 +125,7 @@ def _with_common_options(function: Callable[..., None], json_help: str) -> Calla
         before = context.obj if isinstance(context.obj, Common) else Common()
         out = Output(json=as_json or before.json, quiet=quiet or before.quiet)
         session = Session(broker or before.broker or DEFAULT_BROKER, out)
-        with _ending_well(out, debug=debug or before.debug):
+        with debugging(debug or before.debug), _ending_well(out):
             function(session, **own)
 
     # Not get_type_hints: in Python 3.10 it hides an Annotated whose default is None in an Optional.
@@ -147,14 +140,14 @@ def _with_common_options(function: Callable[..., None], json_help: str) -> Calla
 
 
 @contextmanager
-def _ending_well(out: Output, *, debug: bool) -> Iterator[None]:
+def _ending_well(out: Output) -> Iterator[None]:
     """Errors become messages and exit codes; whoever stops us or stops reading hears nothing."""
     try:
         with _terminable():
             yield
             sys.stdout.flush()
     except HeadraceError as error:
-        if debug:
+        if is_debugging():
             raise
         code = exits.code_of(error)
         out.error(error, code)
@@ -167,12 +160,12 @@ def _ending_well(out: Output, *, debug: bool) -> Iterator[None]:
     except (typer.Exit, typer.Abort):
         raise
     except OSError as error:
-        if debug:
+        if is_debugging():
             raise
         out.error(_system_error(error), exits.FAILED)
         raise typer.Exit(exits.FAILED) from error
     except Exception as error:
-        if debug:
+        if is_debugging():
             raise
         out.error(_our_bug(error), exits.FAILED)
         raise typer.Exit(exits.FAILED) from error

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TypeAlias
 
-from headrace.errors import FencedError
+from headrace.errors import FencedError, HeadraceError, InternalError, is_debugging
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,19 @@ def response_to(error: BaseException, handler: UncaughtExceptionHandler) -> Stre
         return response
     log.error("the uncaught-exception handler returned %r, which is no StreamThreadExceptionResponse", response)
     return StreamThreadExceptionResponse.SHUTDOWN_CLIENT
+
+
+def without_internals(error: BaseException) -> BaseException:
+    """The error as its reader needs it: without our own frames and without the stack traces of Spark's JVM.
+
+    Bugs of ours keep all of it, and so does everything while debugging is on.
+    """
+    if is_debugging() or not isinstance(error, HeadraceError) or isinstance(error, InternalError):
+        return error
+    if type(error.__cause__).__module__.partition(".")[0] in {"py4j", "pyspark"}:
+        error.__cause__ = None
+    error.__suppress_context__ = True
+    return error.with_traceback(None)
 
 
 class Backoff:

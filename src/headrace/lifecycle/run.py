@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.broker import open_broker
 from headrace.errors import UnsupportedError
-from headrace.lifecycle import state_directory
+from headrace.lifecycle import preflight, state_directory
 from headrace.lifecycle.background import Background
 from headrace.lifecycle.failures import UncaughtExceptionHandler
 from headrace.lifecycle.restores import RestoreWatch
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from headrace.broker.port import Broker
     from headrace.config import StreamsConfig
     from headrace.topology import Topology
-
-DEFAULT_BROKER = "embedded:headrace-data"
-"""Where the topics are unless ``bootstrap.servers`` says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +52,11 @@ class Run:
     ) -> None:
         self._hooks = hooks
         engine = spark_engine()
+        address = config.originals.get("bootstrap.servers", preflight.DEFAULT_BROKER)
+        session = session or _existing_session()
+        preflight.check(preflight.Start(config, address, topology, session))
         with ExitStack() as undoing:
-            self.broker: Broker = open_broker(config.originals.get("bootstrap.servers", DEFAULT_BROKER))
+            self.broker: Broker = open_broker(address)
             undoing.callback(self.broker.close)
             self.engine = engine(
                 topology,
@@ -110,6 +110,10 @@ def spark_engine() -> Any:
             raise
         message = f"an application runs on Spark, and a package of it is not installed: {error.name}"
         raise UnsupportedError(message, hint="Install it: pip install 'headrace[spark]'") from error
+
+
+def _existing_session() -> Any:
+    return importlib.import_module("headrace.spark.session").existing_session()
 
 
 def _clean_outdated(config: StreamsConfig) -> None:

@@ -17,6 +17,7 @@ from headrace.lifecycle.failures import (
     StreamThreadExceptionResponse,
     UncaughtExceptionHandler,
     response_to,
+    without_internals,
 )
 from headrace.lifecycle.states import StateMachine, StreamsState
 
@@ -155,12 +156,11 @@ class Supervisor:
         if response is StreamThreadExceptionResponse.REPLACE_THREAD:
             self._replace(error)
         else:
-            log.error("processing failed, %s: %s", response, error, exc_info=error)
             self._give_up(error)
 
     def _replace(self, error: BaseException) -> None:
         pause = self._backoff.next()
-        log.error("processing failed; the batch runs again in %g s: %s", pause, error, exc_info=error)
+        log.error("the batch runs again in %g s, because it failed", pause, exc_info=without_internals(error))
         self._states.try_to_become(StreamsState.REBALANCING)
         if self._closing.wait(pause):
             return

@@ -62,7 +62,7 @@ def lay_out_existing(topology: Topology, settings: Mapping[str, Any] | StreamsCo
     """The application over the topics that there are; unlike ``batch.application.lay_out`` it makes none."""
     config = StreamsConfig(settings)
     topology.configure(config)
-    plan = plan_topics(topology, broker.topics())
+    plan = plan_topics(topology, broker.topics(), address=broker.address)
     return Application(topology, config, plan, plan_levels(topology, plan.sources))
 
 

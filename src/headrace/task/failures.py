@@ -6,6 +6,7 @@ import re
 import sysconfig
 import traceback
 from collections.abc import Mapping
+from itertools import dropwhile
 from pathlib import Path
 from types import FrameType
 
@@ -55,8 +56,8 @@ def _own_line(steps: list[tuple[str, int]]) -> str | None:
 
 
 def own_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Where ``error`` went through the user's program, outermost first."""
-    frames = traceback.extract_tb(error.__traceback__)
+    """Where ``error`` went through the functions that we called, outermost first."""
+    frames = dropwhile(lambda frame: not frame.filename.startswith(_PACKAGE), traceback.extract_tb(error.__traceback__))
     return [frame for frame in frames if not frame.filename.startswith((_PACKAGE, *_LIBRARIES))]
 
 

@@ -7,14 +7,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from headrace import StreamsBuilder
 from headrace.batch.coordinator import Coordinator
 from headrace.batch.failures import WorkerTraceback, pack_failure, unpack_failure
 from headrace.batch.global_stores import GlobalStores
 from headrace.batch.level import Level, read_result
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.reading_plan import Planner, parcels, reading_plan
-from headrace.errors import ProcessingError, TaskMigratedError
+from headrace.errors import ProcessingError, StreamsError, TaskMigratedError
 from headrace.task.clock import system_clock
+from headrace.testing import TopologyTestDriver
 from tests.integration.batch.programs import append, final_counts, open_at, settings, word_count
 
 
@@ -58,19 +60,59 @@ def test_a_result_survives_the_way_to_the_driver(tmp_path: Path) -> None:
     assert msgspec.msgpack.encode(read_result(result.data)) == result.data
 
 
-def test_an_error_keeps_its_class_its_place_and_the_traceback_of_the_worker() -> None:
-    def fail() -> None:
-        raise ProcessingError("processing failed", detail="x", hint="y", at="node MAP, record t-0@7")
+def failed_in_a_driver(builder: StreamsBuilder) -> StreamsError:
+    with TopologyTestDriver(builder.build(), {"statestore.cache.max.bytes": 0}) as driver:
+        with pytest.raises(StreamsError) as raised:
+            driver.create_input_topic("in").pipe_input("a", "x")
+        return raised.value
 
-    with pytest.raises(ProcessingError) as raised:
-        fail()
-    error = unpack_failure(pack_failure(raised.value))
-    assert isinstance(error, ProcessingError)
-    assert (error.message, error.detail, error.hint, error.at) == (
-        "processing failed",
-        "x",
-        "y",
-        "node MAP, record t-0@7",
-    )
+
+def look_up(value: str) -> str:
+    return {"y": "z"}[value]
+
+
+def test_an_error_keeps_its_class_its_place_and_the_traceback_of_the_function() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").map_values(look_up, name="parse").to("out")
+    failed = failed_in_a_driver(builder)
+
+    error = unpack_failure(pack_failure(failed))
+
+    assert type(error) is ProcessingError
+    assert (error.message, error.hint, error.at) == ("KeyError: 'x'", failed.hint, failed.at)
     assert isinstance(error.__cause__, WorkerTraceback)
-    assert "in fail" in str(error.__cause__)
+    trace = str(error.__cause__).strip().splitlines()
+    assert trace[0] == "Traceback (most recent call last):"
+    assert trace[1].endswith(", in look_up")
+    assert trace[-1] == "KeyError: 'x'"
+    assert not any("headrace/task" in line for line in trace)
+
+
+def test_what_the_worker_did_around_it_is_shown_while_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").map_values(look_up, name="parse").to("out")
+    monkeypatch.setenv("HEADRACE_DEBUG", "1")
+
+    error = unpack_failure(pack_failure(failed_in_a_driver(builder)))
+
+    assert "headrace/task/nodes.py" in str(error.__cause__)
+
+
+def test_an_error_without_a_function_of_the_user_has_no_traceback() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").map_values(len).to("out")
+
+    error = unpack_failure(pack_failure(failed_in_a_driver(builder)))
+
+    assert error.message.startswith("the value serde of the topic 'out' does not fit")
+    assert error.__cause__ is None
+
+
+def test_a_bug_of_ours_keeps_its_traceback() -> None:
+    try:
+        Level(None, None, 0, None, clock=system_clock, global_stores={})._visit(0, None).__next__()  # type: ignore[arg-type]
+    except AttributeError as bug:
+        error = unpack_failure(pack_failure(bug))
+
+    assert type(error) is StreamsError
+    assert "headrace/batch/level.py" in str(error.__cause__)

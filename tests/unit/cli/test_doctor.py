@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +85,8 @@ def test_a_missing_package_is_named_with_its_remedy(headrace: Headrace, monkeypa
     [
         ('openjdk version "21.0.1" 2026-01-01', "ok", "21 ("),
         ('openjdk version "17" 2021-09-14', "ok", "17 ("),
-        ('java version "1.8.0_202"', "warn", "8 ("),
-        ("no idea", "warn", "does not say its version"),
+        ('java version "1.8.0_202"', "fail", "Java 8 is too old for Spark"),
+        ("no idea", "fail", "does not say which Java it is"),
     ],
 )
 def test_java_is_asked_for_its_version(
@@ -95,23 +95,36 @@ def test_java_is_asked_for_its_version(
     fake_java(tmp_path, says)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
 
-    java = found(headrace)["java"]
+    java = found(headrace, code=0 if status == "ok" else 1)["java"]
     assert java["status"] == status
     assert shown in java["found"]
 
 
-def test_no_java_is_a_warning(headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_nothing_runs(headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    assert found(headrace)["java"]["status"] == "warn"
+    java = found(headrace, code=1)["java"]
+    assert (java["status"], "JAVA_HOME names no Java" in java["found"]) == ("fail", True)
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert found(headrace)["java"]["found"] == "not found"
+    java = found(headrace, code=1)["java"]
+    assert (java["status"], "Java was not found" in java["found"]) == ("fail", True)
+    assert "Spark needs Java 17" in java["remedy"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_directory_without_write_access_fails(headrace: Headrace, tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    try:
-        assert found(headrace, code=1)["broker directory"]["status"] == "fail"
-    finally:
-        tmp_path.chmod(0o700)
+def test_a_python_without_headrace_cannot_run_workers(
+    headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "python").write_text(f"#!/bin/sh\necho {sys.version_info[0]} {sys.version_info[1]} headrace\n")
+    (tmp_path / "python").chmod(0o700)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(tmp_path / "python"))
+
+    assert found(headrace, code=1)["workers' python"]["status"] == "fail"
+
+
+def test_a_directory_that_cannot_be_made_fails(headrace: Headrace, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    directory = found(headrace, "-b", f"embedded:{tmp_path}/file/data", code=1)["broker directory"]
+
+    assert directory["status"] == "fail"
+    assert "the directory of bootstrap.servers cannot be written" in directory["found"]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 
 from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse
 from headrace.batch.reports import BatchReport
@@ -22,6 +24,7 @@ from headrace.errors import (
     TopologyError,
 )
 from headrace.lifecycle import background
+from headrace.lifecycle.failures import without_internals
 from tests.unit.lifecycle.conftest import MakeApp
 from tests.unit.lifecycle.engine_double import EngineDouble
 
@@ -111,7 +114,7 @@ def test_an_engine_that_does_not_start_ends_it_in_error(app: Streams, monkeypatc
 
 
 @pytest.mark.parametrize("handler", [None, lambda error: CLIENT, lambda error: APPLICATION, lambda error: 1 // 0])
-def test_a_failure_ends_it_in_error(app: Streams, handler: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_ends_it_in_error(app: Streams, handler: Any) -> None:
     if handler is not None:
         app.on_uncaught_exception(handler)
     seen = states_of(app)
@@ -125,7 +128,50 @@ def test_a_failure_ends_it_in_error(app: Streams, handler: Any, caplog: pytest.L
     assert seen == ["REBALANCING", "RUNNING", "PENDING_ERROR", "ERROR"]
     assert app.failure is error
     assert EngineDouble.last.is_closed
-    assert "a function raised" in caplog.text
+
+
+def test_a_failure_that_nobody_waits_for_is_logged_once(app: Streams, caplog: pytest.LogCaptureFixture) -> None:
+    app.start()
+    EngineDouble.last.fail(ProcessingError("a function raised"))
+    assert has_ended(app)
+
+    assert caplog.text.count("a function raised") == 1
+    assert "headrace/streams.py" not in caplog.text
+
+
+@pytest.mark.parametrize("wait", [Streams.wait, Streams.run_until_idle])
+def test_one_that_somebody_waits_for_is_raised_there_only(
+    app: Streams, wait: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app.start()
+    engine, error = EngineDouble.last, ProcessingError("a function raised")
+
+    def fails() -> int:
+        engine.fail(error)
+        raise error
+
+    monkeypatch.setattr(engine, "run_until_idle", fails)
+    if wait is Streams.wait:
+        threading.Timer(0.2, engine.fail, [error]).start()
+    with pytest.raises(ProcessingError, match="a function raised"):
+        wait(app)
+    assert has_ended(app)
+
+    assert caplog.text == ""
+
+
+def test_an_error_shows_our_own_frames_and_those_of_spark_only_while_debugging(monkeypatch: pytest.MonkeyPatch) -> None:
+    def frames() -> list[str]:
+        error = ProcessingError("a function raised")
+        error.__cause__ = Py4JError("at org.apache.spark.Deep.down(Deep.scala:1)")
+        try:
+            raise error
+        except ProcessingError:
+            return traceback.format_exception(without_internals(error))
+
+    assert frames() == ["headrace.errors.ProcessingError: a function raised\n"]
+    monkeypatch.setenv("HEADRACE_DEBUG", "1")
+    assert "Deep.scala" in "".join(frames())
 
 
 def test_a_handler_that_answers_nothing_ends_it_and_says_so(app: Streams, caplog: pytest.LogCaptureFixture) -> None:

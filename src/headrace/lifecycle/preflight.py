@@ -1,0 +1,206 @@
+"""What is looked at before Spark starts: the likeliest reasons why an application cannot run, each with its remedy.
+
+``Streams.start``, ``headrace run`` and ``headrace doctor`` share these checks. Together they take well below a second.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.broker import embedded_directory, open_broker
+from headrace.errors import BrokerError, HeadraceError, MissingSourceTopicError, SetupError, StateDirectoryError
+from headrace.lifecycle.java import find_java, is_chosen_by_spark
+from headrace.lifecycle.worker_python import check_worker_python
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.topology import Topology
+
+DEFAULT_BROKER = "embedded:headrace-data"
+"""Where the topics are unless ``bootstrap.servers`` says otherwise."""
+BROKER_VARIABLE = "HEADRACE_BROKER"
+SHARED_MEMORY = Path("/dev/shm")
+LEAST_DISK = 64 << 20
+LEAST_SHARED_MEMORY = 16 << 20
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is about to be started."""
+
+    config: StreamsConfig
+    address: str
+    """Of the broker."""
+    topology: Topology | None = None
+    """None where only the machine is looked at."""
+    session: Any = None
+    """The SparkSession that is there already."""
+
+
+def check(start: Start) -> None:
+    """Raise the first thing that is in the way."""
+    for each in CHECKS:
+        error = each(start)
+        if error is not None:
+            raise error
+
+
+def java(start: Start) -> HeadraceError | None:
+    """Java is missing, too old, or not where JAVA_HOME says."""
+    if start.session is not None or is_chosen_by_spark(os.environ):
+        return None
+    try:
+        find_java(os.environ)
+    except SetupError as error:
+        return error
+    return None
+
+
+def spark_home(start: Start) -> HeadraceError | None:
+    """SPARK_HOME names another Spark than the installed PySpark, or none at all."""
+    home = os.environ.get("SPARK_HOME")
+    if start.session is not None or not home:
+        return None
+    hint = "Unset SPARK_HOME: PySpark brings its own Spark along."
+    if not (Path(home) / "bin" / "spark-submit").exists():
+        message = f"SPARK_HOME names no Spark: {home}"
+        return SetupError(message, detail="There is no bin/spark-submit in it.", hint=hint)
+    theirs = next((jar.stem.rpartition("-")[2] for jar in Path(home).glob("jars/spark-core_*.jar")), None)
+    ours = metadata.version("pyspark")
+    if theirs is None or theirs.split(".")[:2] == ours.split(".")[:2]:
+        return None
+    message = f"SPARK_HOME names Spark {theirs}, but PySpark {ours} is installed"
+    return SetupError(message, detail=home, hint=hint)
+
+
+def worker_python(start: Start) -> HeadraceError | None:
+    """The workers' Python has no Headrace, or is another one."""
+    given = start.config.originals.get("spark.master", "local")
+    return check_worker_python(start.session, given if start.session is None else start.session.sparkContext.master)
+
+
+def state_directory(start: Start) -> HeadraceError | None:
+    """Local state cannot be written."""
+    reason = _unwritable(start.config.state_dir)
+    if reason is None:
+        return None
+    message = f"state.dir cannot be written: {start.config.state_dir}"
+    hint = "Give yourself the right to write there, or set state.dir to another directory."
+    return StateDirectoryError(message, detail=reason, hint=hint)
+
+
+def data_directory(start: Start) -> HeadraceError | None:
+    """The embedded broker cannot be written."""
+    directory = embedded_directory(start.address)
+    reason = None if directory is None else _unwritable(directory)
+    if reason is None:
+        return None
+    message = f"the directory of bootstrap.servers cannot be written: {directory}"
+    hint = "Give yourself the right to write there, or use another: bootstrap.servers, or --broker embedded:DIRECTORY."
+    return BrokerError(message, detail=reason, hint=hint)
+
+
+def disk_space(start: Start) -> HeadraceError | None:
+    """A disk is as good as full."""
+    places = {"state.dir": start.config.state_dir, "temporary files (TMPDIR)": Path(tempfile.gettempdir())}
+    directory = embedded_directory(start.address)
+    if directory is not None:
+        places["bootstrap.servers"] = directory
+    for name, place in places.items():
+        free = shutil.disk_usage(nearest(place)).free
+        if free < LEAST_DISK:
+            message = f"too little disk space for {name}: {_mib(free)} free in {place}"
+            return SetupError(message, hint=f"Free at least {_mib(LEAST_DISK)} there, or use another directory.")
+    return None
+
+
+def shared_memory(start: Start) -> HeadraceError | None:
+    """Stores in memory lie in shared memory between batches, and there is hardly any."""
+    if not os.access(SHARED_MEMORY, os.W_OK) or start.topology is None:
+        return None
+    free = shutil.disk_usage(SHARED_MEMORY).free
+    if free >= LEAST_SHARED_MEMORY or not (names := _stores_in_memory(start.topology)):
+        return None
+    message = f"too little shared memory for the store {names[0]}: {_mib(free)} free in {SHARED_MEMORY}"
+    hint = "Raise it (in a container: docker run --shm-size=1g), or use a persistent store."
+    return SetupError(message, hint=hint)
+
+
+def functions(start: Start) -> HeadraceError | None:
+    """A function has captured what cannot be sent to another process."""
+    if start.topology is None:
+        return None
+    travel = importlib.import_module("headrace.spark.travel")
+    found: HeadraceError | None = travel.check_travel(start.topology, start.config.originals)
+    return found
+
+
+def place_of_topics(start: Start) -> HeadraceError | None:
+    """The topics are there, but with another broker."""
+    if start.topology is None:
+        return None
+    named = [topic for source in start.topology.graph.sources() for topic in source.topics]
+    topics = {topic for topic in named if topic not in start.topology.graph.internal_topics}
+    missing = sorted(topics - _topics_at(start.address))
+    others = (os.environ.get(BROKER_VARIABLE), DEFAULT_BROKER)
+    other = next((each for each in others if each and topics <= _topics_at(each)), None) if missing else None
+    if other is None:
+        return None
+    message = f"source topics are missing: {', '.join(missing)}"
+    there = f"embedded:{Path(other.removeprefix('embedded:')).expanduser().absolute()}"
+    detail = f"bootstrap.servers is {start.address}; they are in {there}."
+    hint = f"Set bootstrap.servers to {there}, or run with --broker {there}."
+    return MissingSourceTopicError(message, detail=detail, hint=hint)
+
+
+CHECKS: tuple[Callable[[Start], HeadraceError | None], ...] = (
+    java,
+    spark_home,
+    worker_python,
+    state_directory,
+    data_directory,
+    disk_space,
+    shared_memory,
+    place_of_topics,
+    functions,
+)
+
+
+def nearest(directory: Path) -> Path:
+    """The directory, or the one that is there and that it would be made in."""
+    whole = directory.absolute()
+    return next(path for path in (whole, *whole.parents) if path.exists())
+
+
+def _unwritable(directory: Path) -> str | None:
+    there = nearest(directory)
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            return None
+    except OSError as error:
+        return f"{there}: {error.strerror}"
+
+
+def _stores_in_memory(topology: Topology) -> list[str]:
+    return [name for name, builder in topology.graph.stores.items() if not getattr(builder.build(), "persistent", True)]
+
+
+def _topics_at(address: str) -> set[str]:
+    directory = embedded_directory(address)
+    if directory is None or not (directory / "catalog.db").exists():
+        return set()
+    with closing(open_broker(address)) as broker:
+        return set(broker.topics())
+
+
+def _mib(count: int) -> str:
+    return f"{count / (1 << 20):,.0f} MiB"
