@@ -141,7 +141,7 @@ def test_so_are_serdes_partitioners_and_stores() -> None:
     assert str(refused(builder.build()).at).endswith(", node source")
 
     builder = StreamsBuilder()
-    builder.stream("in").to("out", partitioner=lambda topic, key, value, count: lock, name="sink")
+    builder.stream("in").to("out", partitioner=lambda topic, key, value, count: id(lock), name="sink")
     assert str(refused(builder.build()).at).endswith(", node sink")
 
     builder = StreamsBuilder()
