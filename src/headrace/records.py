@@ -13,7 +13,7 @@ import msgspec
 
 from headrace.errors import StreamsError
 from headrace.instants import Instant, to_timestamp
-from headrace.type_variables import K2, V2, KIn, VIn
+from headrace.type_variables import K2, V2, KIn, V, VIn
 
 NO_TIMESTAMP = -1
 """The timestamp of something that has none."""
@@ -179,7 +179,7 @@ class Change(msgspec.Struct, frozen=True):
     is_latest: bool = True
 
 
-class ValueAndTimestamp(msgspec.Struct, frozen=True):
+class ValueAndTimestamp(msgspec.Struct, Generic[V], frozen=True):
     """A value in a timestamped store. Stores that keep headers fill ``headers``; others leave it empty.
 
     >>> row = ValueAndTimestamp("x", 10)
@@ -187,12 +187,12 @@ class ValueAndTimestamp(msgspec.Struct, frozen=True):
     ('x', 10)
     """
 
-    value: Any
+    value: V
     timestamp: int
     headers: Headers = NO_HEADERS
 
     @staticmethod
-    def make(value: Any, timestamp: int, headers: Headers = NO_HEADERS) -> ValueAndTimestamp | None:
+    def make(value: V2 | None, timestamp: int, headers: Headers = NO_HEADERS) -> ValueAndTimestamp[V2] | None:
         """The pair, or None for the value None: a table has no row without a value."""
         return None if value is None else ValueAndTimestamp(value, timestamp, headers)
 

@@ -9,17 +9,22 @@ from headrace import (
     FixedKeyProcessor,
     FixedKeyRecord,
     JoinWindows,
+    KeyValueStore,
     KStream,
     KTable,
     Processor,
     Record,
+    SessionStore,
     SessionWindows,
     SlidingWindows,
     StreamsBuilder,
     Suppressed,
     TimeWindows,
+    ValueAndTimestamp,
+    WindowStore,
     serdes,
 )
+from headrace.query.read_only import ReadOnlyKeyValueStore, ReadOnlyWindowStore
 
 if TYPE_CHECKING:
     from typing_extensions import reveal_type
@@ -140,3 +145,20 @@ class Text(FixedKeyProcessor[str, int, str]):
 def processors(views: KStream[str, int]) -> None:
     reveal_type(views.process(Half))  # KStream[str, float]
     reveal_type(views.process_values(Text))  # KStream[str, str]
+
+
+class Sums(Processor[str, int, str, int]):
+    def process(self, record: Record[str, int]) -> None:
+        sums: KeyValueStore[str, int] = self.context.store("sums")
+        reveal_type(sums.get(record.key))  # int | None
+        reveal_type(sums.all())  # StoreIterator[str, int]
+        hours: WindowStore[str, ValueAndTimestamp[int]] = self.context.store("hours")
+        reveal_type(hours.fetch("alice", 0))  # ValueAndTimestamp[int] | None
+        reveal_type(hours.all())  # StoreIterator[Windowed[str], ValueAndTimestamp[int]]
+        sessions: SessionStore[str, bytes] = self.context.store("sessions")
+        reveal_type(next(sessions.fetch("alice")))  # tuple[Windowed[str], bytes]
+
+
+def queries(counts: ReadOnlyKeyValueStore[str, int], hours: ReadOnlyWindowStore[str, int]) -> None:
+    reveal_type(counts.get("alice"))  # int | None
+    reveal_type(hours.fetch_range("alice", 0, 10))  # StoreIterator[int, int]

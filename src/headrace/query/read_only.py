@@ -6,11 +6,12 @@ Each call asks for the partitions anew, so that it sees what was committed since
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from headrace.errors import UnsupportedError
 from headrace.records import VersionedRecord
 from headrace.state.contracts import StoreIterator
+from headrace.type_variables import KIn, VIn
 from headrace.windows import Windowed
 
 if TYPE_CHECKING:
@@ -59,30 +60,30 @@ class ReadOnlyStore:
                     yield key, show(value)
 
 
-class ReadOnlyKeyValueStore(ReadOnlyStore):
+class ReadOnlyKeyValueStore(ReadOnlyStore, Generic[KIn, VIn]):
     """Kafka Streams' ReadOnlyKeyValueStore."""
 
-    def get(self, key: Any) -> Any | None:
+    def get(self, key: KIn) -> VIn | None:
         """The value of ``key``; None where it has none."""
         return self._first(lambda store: store.get(key))
 
-    def range(self, key_from: Any | None = None, key_to: Any | None = None) -> StoreIterator[Any, Any]:
+    def range(self, key_from: KIn | None = None, key_to: KIn | None = None) -> StoreIterator[KIn, VIn]:
         """The entries of both ends and between; None leaves an end open. In order of the keys' bytes per partition."""
         return self._each(lambda store: store.range(key_from, key_to))
 
-    def reverse_range(self, key_from: Any | None = None, key_to: Any | None = None) -> StoreIterator[Any, Any]:
+    def reverse_range(self, key_from: KIn | None = None, key_to: KIn | None = None) -> StoreIterator[KIn, VIn]:
         """As ``range``, each partition from its end."""
         return self._each(lambda store: store.reverse_range(key_from, key_to))
 
-    def all(self) -> StoreIterator[Any, Any]:
+    def all(self) -> StoreIterator[KIn, VIn]:
         """All entries."""
         return self._each(lambda store: store.all())
 
-    def reverse_all(self) -> StoreIterator[Any, Any]:
+    def reverse_all(self) -> StoreIterator[KIn, VIn]:
         """All entries, each partition from its end."""
         return self._each(lambda store: store.reverse_all())
 
-    def prefix_scan(self, prefix: Any, prefix_serde: Any) -> StoreIterator[Any, Any]:
+    def prefix_scan(self, prefix: Any, prefix_serde: Any) -> StoreIterator[KIn, VIn]:
         """The entries whose keys, as bytes, begin with ``prefix`` as ``prefix_serde`` writes it."""
         return self._each(lambda store: store.prefix_scan(prefix, prefix_serde))
 
@@ -91,105 +92,105 @@ class ReadOnlyKeyValueStore(ReadOnlyStore):
         return sum(store.approximate_num_entries() for store in self._partitions())
 
 
-class ReadOnlyVersionedStore(ReadOnlyStore):
+class ReadOnlyVersionedStore(ReadOnlyStore, Generic[KIn, VIn]):
     """The reading part of Kafka Streams' VersionedKeyValueStore."""
 
-    def get(self, key: Any, as_of: int | None = None) -> VersionedRecord | None:
+    def get(self, key: KIn, as_of: int | None = None) -> VersionedRecord | None:
         """The latest version of ``key``, or the one that was valid at ``as_of``."""
         return self._first(lambda store: store.get(key, as_of))
 
 
-class ReadOnlyWindowStore(ReadOnlyStore):
+class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
     """Kafka Streams' ReadOnlyWindowStore. Times are those of window starts, both ends included."""
 
-    def fetch(self, key: Any, *times: int) -> Any:
+    def fetch(self, key: KIn, *times: int) -> Any:
         """``fetch(key, time)``: the value of that window. ``fetch(key, time_from, time_to)``: see ``fetch_range``."""
         if len(times) == 1:
             return self._first(lambda store: store.fetch(key, times[0]))
         time_from, time_to = times
         return self.fetch_range(key, time_from, time_to)
 
-    def fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
+    def fetch_range(self, key: KIn, time_from: int, time_to: int) -> StoreIterator[int, VIn]:
         """``(window start, value)`` of the windows of one key."""
         return self._each(lambda store: store.fetch_range(key, time_from, time_to))
 
-    def backward_fetch(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
+    def backward_fetch(self, key: KIn, time_from: int, time_to: int) -> StoreIterator[int, VIn]:
         """As ``fetch_range``, latest first."""
         return self._each(lambda store: store.backward_fetch_range(key, time_from, time_to))
 
     backward_fetch_range = backward_fetch
 
     def fetch_keys(
-        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
-    ) -> StoreIterator[Windowed[Any], Any]:
+        self, key_from: KIn | None, key_to: KIn | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[KIn], VIn]:
         """The windows of a range of keys; None leaves an end open."""
         return self._each(lambda store: store.fetch_keys(key_from, key_to, time_from, time_to))
 
     def backward_fetch_keys(
-        self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
-    ) -> StoreIterator[Windowed[Any], Any]:
+        self, key_from: KIn | None, key_to: KIn | None, time_from: int, time_to: int
+    ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_keys``, each partition from its end."""
         return self._each(lambda store: store.backward_fetch_keys(key_from, key_to, time_from, time_to))
 
-    def fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]:
+    def fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[KIn], VIn]:
         """The windows of all keys that start in the span."""
         return self._each(lambda store: store.fetch_all(time_from, time_to))
 
-    def backward_fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[Any], Any]:
+    def backward_fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_all``, each partition from its end."""
         return self._each(lambda store: store.backward_fetch_all(time_from, time_to))
 
-    def all(self) -> StoreIterator[Windowed[Any], Any]:
+    def all(self) -> StoreIterator[Windowed[KIn], VIn]:
         """All windows of all keys."""
         return self._each(lambda store: store.all())
 
-    def backward_all(self) -> StoreIterator[Windowed[Any], Any]:
+    def backward_all(self) -> StoreIterator[Windowed[KIn], VIn]:
         """All windows, each partition from its end."""
         return self._each(lambda store: store.backward_all())
 
 
-class ReadOnlySessionStore(ReadOnlyStore):
+class ReadOnlySessionStore(ReadOnlyStore, Generic[KIn, VIn]):
     """Kafka Streams' ReadOnlySessionStore."""
 
-    def fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
+    def fetch(self, key: KIn) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key."""
         return self._each(lambda store: store.fetch(key))
 
-    def backward_fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
+    def backward_fetch(self, key: KIn) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key, from the end."""
         return self._each(lambda store: store.backward_fetch(key))
 
-    def fetch_session(self, key: Any, start: int, end: int) -> Any | None:
+    def fetch_session(self, key: KIn, start: int, end: int) -> VIn | None:
         """The value of the session of ``key`` from ``start`` to ``end``."""
         return self._first(lambda store: store.fetch_session(key, start, end))
 
-    def fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]:
+    def fetch_keys(self, key_from: KIn | None, key_to: KIn | None) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of a range of keys; None leaves an end open."""
         return self._each(lambda store: store.fetch_keys(key_from, key_to))
 
-    def backward_fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]:
+    def backward_fetch_keys(self, key_from: KIn | None, key_to: KIn | None) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_keys``, each partition from its end."""
         return self._each(lambda store: store.backward_fetch_keys(key_from, key_to))
 
-    def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[Any], Any]:
+    def find_sessions(self, key: KIn, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key that end no earlier and start no later."""
         return self._each(lambda store: store.find_sessions(key, earliest_end, latest_start))
 
     def backward_find_sessions(
-        self, key: Any, earliest_end: int, latest_start: int
-    ) -> StoreIterator[Windowed[Any], Any]:
+        self, key: KIn, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``find_sessions``, from the end."""
         return self._each(lambda store: store.backward_find_sessions(key, earliest_end, latest_start))
 
     def find_sessions_keys(
-        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
-    ) -> StoreIterator[Windowed[Any], Any]:
+        self, key_from: KIn | None, key_to: KIn | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of a range of keys that end no earlier and start no later."""
         return self._each(lambda store: store.find_sessions_keys(key_from, key_to, earliest_end, latest_start))
 
     def backward_find_sessions_keys(
-        self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
-    ) -> StoreIterator[Windowed[Any], Any]:
+        self, key_from: KIn | None, key_to: KIn | None, earliest_end: int, latest_start: int
+    ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``find_sessions_keys``, each partition from its end."""
         return self._each(lambda store: store.backward_find_sessions_keys(key_from, key_to, earliest_end, latest_start))
 
