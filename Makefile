@@ -5,7 +5,7 @@ READY := .venv/.ready
 CASES ?= ../shared/conformance
 WORKERS ?= auto
 
-.PHONY: demo test check conformance conformance-spark faults bench format clean
+.PHONY: demo test check conformance conformance-spark faults docs bench format clean
 
 demo: $(READY)
 	$(BIN)/headrace demo
@@ -30,6 +30,9 @@ faults: $(READY)
 	$(BIN)/python -m tests.simulation --seeds 10000
 	HEADRACE_FAULTS=long $(BIN)/pytest -q -n 0 tests/faults tests/integration/spark
 	$(BIN)/python -m tests.integration.spark.random_kills --kills 200
+
+docs: $(READY)
+	$(BIN)/python -m tests.settings_page
 
 bench: $(READY)
 	$(BIN)/python -m bench

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Callable
@@ -10,9 +11,13 @@ from typing import Any
 
 import pytest
 
+import headrace
+from tests import settings_page
+
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 FILES = [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))]
+COMING = ROOT / "docs/guide/11-coming-from-kafka-streams.md"
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -36,4 +41,39 @@ def _blocks(path: Path) -> list[Any]:
     """Each block compiled such that tracebacks show the line of the file."""
     text = path.read_text()
     found = BLOCK.finditer(text)
-    return [compile("\n" * text.count("\n", 0, block.start(1)) + block[1], str(path), "exec") for block in found]
+    lines_before = [(block[1], "\n" * text.count("\n", 0, block.start(1))) for block in found]
+    return [compile(before + code, str(path), "exec", dont_inherit=True) for code, before in lines_before]
+
+
+def test_the_page_of_settings_says_what_the_code_says() -> None:
+    assert settings_page.PAGE.read_text() == settings_page.page(), "write it anew with: make docs"
+
+
+_ROW = re.compile(r"^\| .* \| (.*) \|$", re.MULTILINE)
+_NAME = re.compile(r"`([A-Za-z_]\w*(?:\.\w+)*)(?:\(([\w=, ]*)\))?`")
+
+
+@pytest.mark.parametrize(("name", "keywords"), _NAME.findall("\n".join(_ROW.findall(COMING.read_text()))))
+def test_each_name_for_those_who_come_from_kafka_streams_exists(name: str, keywords: str) -> None:
+    found: Any = _find(name)
+    if keywords:
+        parameters = inspect.signature(found).parameters
+        assert [word for word in re.findall(r"\w+", keywords) if word not in parameters] == []
+
+
+def _find(name: str) -> Any:
+    found: Any = headrace
+    for part in name.split("."):
+        if isinstance(found, type) and part in _attributes(found):
+            return part
+        found = importlib.import_module(f"headrace.{part}") if part == "testing" else getattr(found, part)
+    return found
+
+
+def _attributes(found: type) -> set[str]:
+    """What objects of the class have: declared ones, and those that ``__init__`` sets."""
+    code = getattr(vars(found).get("__init__"), "__code__", None)
+    return {
+        *getattr(code, "co_names", ()),
+        *(name for each in found.__mro__ for name in getattr(each, "__annotations__", ())),
+    }

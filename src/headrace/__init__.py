@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace import errors, query, timestamps
     from headrace import serde as serdes
+    from headrace.dsl.branched import BranchedKStream
     from headrace.dsl.builder import StreamsBuilder
     from headrace.dsl.cogrouped import CogroupedKStream
     from headrace.dsl.global_table import GlobalKTable
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from headrace.dsl.grouped_table import KGroupedTable
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
+    from headrace.dsl.windowed import SessionWindowedKStream, TimeWindowedKStream
     from headrace.lifecycle.failures import StreamThreadExceptionResponse
     from headrace.lifecycle.states import StreamsState
     from headrace.processors.api import FixedKeyProcessor, Processor, ProcessorContext, PunctuationType
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "BranchedKStream",
     "BufferConfig",
     "CogroupedKStream",
     "ConsumedRecord",
@@ -76,6 +79,7 @@ __all__ = [
     "Record",
     "RecordMetadata",
     "SessionStore",
+    "SessionWindowedKStream",
     "SessionWindows",
     "SlidingWindows",
     "StreamThreadExceptionResponse",
@@ -83,6 +87,7 @@ __all__ = [
     "StreamsBuilder",
     "StreamsState",
     "Suppressed",
+    "TimeWindowedKStream",
     "TimeWindows",
     "Topology",
     "TopologyTestDriver",
@@ -111,6 +116,7 @@ _MODULES = {
     "timestamps": "timestamps",
 }
 _HOMES = {
+    "dsl.branched": ("BranchedKStream",),
     "dsl.builder": ("StreamsBuilder",),
     "dsl.cogrouped": ("CogroupedKStream",),
     "dsl.global_table": ("GlobalKTable",),
@@ -118,6 +124,7 @@ _HOMES = {
     "dsl.grouped_table": ("KGroupedTable",),
     "dsl.kstream": ("KStream",),
     "dsl.ktable": ("KTable",),
+    "dsl.windowed": ("SessionWindowedKStream", "TimeWindowedKStream"),
     "lifecycle.failures": ("StreamThreadExceptionResponse",),
     "lifecycle.states": ("StreamsState",),
     "processors.api": ("FixedKeyProcessor", "Processor", "ProcessorContext", "PunctuationType"),
