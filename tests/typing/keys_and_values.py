@@ -20,6 +20,7 @@ from headrace import (
     StreamsBuilder,
     Suppressed,
     TimeWindows,
+    TopologyTestDriver,
     ValueAndTimestamp,
     WindowStore,
     serdes,
@@ -162,3 +163,15 @@ class Sums(Processor[str, int, str, int]):
 def queries(counts: ReadOnlyKeyValueStore[str, int], hours: ReadOnlyWindowStore[str, int]) -> None:
     reveal_type(counts.get("alice"))  # int | None
     reveal_type(hours.fetch_range("alice", 0, 10))  # StoreIterator[int, int]
+
+
+def tests_of_programs(driver: TopologyTestDriver) -> None:
+    views = driver.create_input_topic("views", serdes.string(), serdes.long())
+    reveal_type(views)  # TestInputTopic[str, int]
+    views.pipe_input("alice", 3)
+    views.pipe_input(4)
+    views.pipe_input("alice", None)
+    counts = driver.create_output_topic("counts", value_serde=serdes.long())
+    reveal_type(counts.read_value())  # int
+    reveal_type(counts.read_key_values_to_map())  # dict[Any, int]
+    reveal_type(counts.read_records_to_list())  # list[TestRecord[Any, int]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace import KStream, KTable, Processor, Record, serdes
+from headrace import KStream, KTable, Processor, Record, TopologyTestDriver, serdes
 
 
 class Half(Processor[str, int, str, float]):
@@ -26,3 +26,8 @@ def mistakes(views: KStream[str, int], cities: KTable[str, bytes]) -> None:
     views.map_values(str).process(Half)  # error: arg-type
     views.left_join(cities, lambda ms, city: city.decode())  # error: union-attr
     views.group_by_key().count().map_values(lambda count: count.nothing)  # error: attr-defined
+
+
+def mistakes_in_tests(driver: TopologyTestDriver) -> None:
+    driver.create_input_topic("views", serdes.string(), serdes.long()).pipe_input("alice", "3")  # error: call-overload
+    driver.create_output_topic("counts", value_serde=serdes.long()).read_value().upper()  # error: attr-defined

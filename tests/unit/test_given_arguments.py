@@ -80,7 +80,7 @@ def test_other_timestamps_are_refused_with_a_hint(wrong: Any) -> None:
 
 def test_a_float_is_refused_where_it_is_piped() -> None:
     with TopologyTestDriver(copy_topology()) as driver, pytest.raises(ArgumentError, match=r"not 1\.5"):
-        driver.create_input_topic("in").pipe_input("a", "x", timestamp=1.5)  # type: ignore[arg-type]
+        driver.create_input_topic("in").pipe_input("a", "x", timestamp=1.5)  # type: ignore[call-overload]
 
 
 def test_an_extractor_may_give_a_datetime() -> None:

@@ -37,6 +37,7 @@ from headrace.testing.store_access import StoreAccess
 from headrace.testing.topics import TestInputTopic, TestOutputTopic
 from headrace.topology.given import check_topology
 from headrace.topology.nodes import SinkNode
+from headrace.type_variables import KIn, VIn
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -103,12 +104,12 @@ class TopologyTestDriver(StoreAccess):
     def create_input_topic(
         self,
         topic: str,
-        key_serde: Serde[Any] | None = None,
-        value_serde: Serde[Any] | None = None,
+        key_serde: Serde[KIn] | None = None,
+        value_serde: Serde[VIn] | None = None,
         *,
         start: Instant | None = None,
         auto_advance: Duration = 0,
-    ) -> TestInputTopic:
+    ) -> TestInputTopic[KIn, VIn]:
         """A topic to pipe records into; its clock starts at ``start``, or at the driver's wall clock.
 
         Without serdes the configured defaults. A topic that the topology does not read is refused when a record is
@@ -129,8 +130,8 @@ class TopologyTestDriver(StoreAccess):
         )
 
     def create_output_topic(
-        self, topic: str, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> TestOutputTopic:
+        self, topic: str, key_serde: Serde[KIn] | None = None, value_serde: Serde[VIn] | None = None
+    ) -> TestOutputTopic[KIn, VIn]:
         """A topic to read results from; an internal one has its full name. It may be one that is never written to.
 
         Without serdes the configured defaults; keys that the program writes as windowed ones are read as such.

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Generic
 
 from headrace.errors import ArgumentError, user_line
 from headrace.instants import Instant, to_timestamp
 from headrace.records import Headers
+from headrace.type_variables import K, V
 
 _MILLISECONDS = "Timestamps are milliseconds since 1970; leave it out to use the input topic's clock."
 
 
-class TestRecord:
+class TestRecord(Generic[K, V]):
     """Key, value, headers and time of a record. Without ``timestamp`` the input topic's clock gives one.
 
     Two are equal when all four are. A negative timestamp is an ArgumentError.
@@ -26,8 +27,8 @@ class TestRecord:
 
     def __init__(
         self,
-        key: Any,
-        value: Any,
+        key: K,
+        value: V,
         timestamp: Instant | None = None,
         headers: Iterable[tuple[str, bytes | None]] | None = None,
     ) -> None:
