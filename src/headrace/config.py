@@ -99,7 +99,7 @@ class StreamsConfig:
         return {name.removeprefix(prefix): value for name, value in self.originals.items() if name.startswith(prefix)}
 
     def of_main_consumer(self, name: str) -> tuple[str, Any] | None:
-        """How a setting of the consumer that feeds tasks is written, and what it says; None where nobody said.
+        """The ``(full name, value)`` of a setting of the consumer that feeds tasks; None if it is not set.
 
         >>> StreamsConfig({"consumer.max.poll.records": 500}).of_main_consumer("max.poll.records")
         ('consumer.max.poll.records', 500)

@@ -93,7 +93,7 @@ class Coordinator:
         check_topics(application, broker.topics())
         committed = broker.committed(application.id)
         ends = broker.end_offsets(partition for found in self._changelogs.values() for partition in found)
-        # Only a process that was not replaced meanwhile knows that these are the ends of its own commits.
+        # Renew after reading: these are the ends of our own commits only while we still hold the lease.
         self.lease.renew()
         orders = [
             TaskOrder(

@@ -55,7 +55,7 @@ class GlobalStores:
             return None
         config = self._application.config
         self._place = OwnPlace(config.application_dir / "global")
-        # What another process left there was filled up to somewhere else.
+        # A copy that an earlier process left may have been filled up to another offset: discard it.
         directory = self._place.path / "stores"
         shutil.rmtree(directory, ignore_errors=True)
         self._task = GlobalTask(plan, config, clock=self._clock, state_dir=directory)

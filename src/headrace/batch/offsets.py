@@ -91,10 +91,10 @@ def plan_batch(
 
 
 def fair_shares(waiting: Sequence[int], limit: int | None) -> list[int]:
-    """How many records to take of each partition: the same of all, and what some do not need goes to the others.
+    """How many records to take from each partition: equal shares, and what some do not need goes to the others.
 
-    Of each that has any at least one is taken, be the limit what it may: a task waits for partitions that have more,
-    so with none it would never go on. The first ones get what cannot be divided.
+    At least one record is taken from every partition that has any, even beyond the limit: a task waits for partitions
+    that have more, so without one it would never go on. The remainder of the division goes to the first partitions.
 
     >>> fair_shares([100, 3, 100], 20)
     [9, 3, 8]

@@ -41,7 +41,7 @@ class Position:
     is_reset: bool = False
     """It is not what was committed: commit it with the next batch, even if that reads nothing."""
     lost: tuple[int, int] | None = None
-    """Committed position and log start: the records from the one to the other are gone, and the user said go on."""
+    """``(committed, log start)``: the records between were deleted unread, and the reset policy allows to skip them."""
 
 
 def position_of(state: PartitionState, now_ms: int, offset_for_time: OffsetForTime | None = None) -> Position:

@@ -55,7 +55,7 @@ class VisitOutput:
             timestamp = self._request.batch.now_ms
         if topic in self._addresses:
             if topic in self._coded:
-                # What came before goes before.
+                # Seal the columns that are buffered, so that records stay in the order in which they were sent.
                 self._coded[topic].seal()
             self._payload(topic, partition).add(timestamp, key, value, headers)
         else:

@@ -43,7 +43,7 @@ def clean_removed_tasks(
 
 
 def clean_outdated_tasks(home: Path, max_age_ms: int, clock: Callable[[], float] = time.time) -> list[str]:
-    """Remove what was not used for ``max_age_ms``, whosever it is: its changelogs may have forgotten deletions."""
+    """Remove what was not used for ``max_age_ms``, whoever owns it: compaction may have removed its tombstones."""
     return clean_removed_tasks(home, (), max_age_ms, clock)
 
 

@@ -62,7 +62,7 @@ class Replicas:
         return cls(lay_out_existing(topology, settings, broker), broker, directory)
 
     def follow(self, application: Application) -> None:
-        """Go on with an application that was laid out anew; a store with other partitions is copied anew."""
+        """Switch to the application as it is planned now; a store whose partitions changed is copied again."""
         with self._lock:
             layouts = store_layouts(application)
             for name in [name for name in self._followers if layouts[name] != self.layouts[name]]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Shipment:
-    """An application on its way to the workers. Only the driver makes one; it never lies on a disk of ours."""
+    """An application on its way to the workers. Only the driver makes one. Headrace never writes it to a disk."""
 
     run: str
     """Names one start of the application."""

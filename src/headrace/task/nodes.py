@@ -206,7 +206,7 @@ class _Wiring:
         self._takes: dict[str, Take] = {}
         self._parents = Counter(child for planned in plan.nodes for child in planned.children)
         self._leaf_sensors = {node.name: self._leaf_sensor(node) for node in nodes.values()}
-        # Measuring happens between nodes; what is fused has no between.
+        # Metrics of single nodes are taken between nodes, so nodes that are measured are not fused.
         self._fuses = not any(self._leaf_sensors.values())
 
     def process(self, name: str) -> Process:

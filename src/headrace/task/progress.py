@@ -57,7 +57,7 @@ class Progress:
 
     def _next_offset(self, queue: RecordQueue) -> int | None:
         """The first offset of a partition that is not done; None where nothing was read of it."""
-        # One of which nothing was processed yet counts as well where something waits: it is to be read again.
+        # Partitions with buffered records commit too, even if none was processed yet: the buffered ones are read again.
         if queue.head is not None:
             return queue.head[3][2]
         consumed = self.consumed.get(queue.topic_partition)

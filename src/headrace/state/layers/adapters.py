@@ -28,7 +28,7 @@ Convert = Callable[[bytes], bytes]
 
 
 class Adapter(Wrapped[S]):
-    """Takes off on the way in what the store does not keep, and puts a stand-in on again on the way out."""
+    """On write strips what the store cannot hold; on read fills in a default for it."""
 
     def __init__(self, inner: S, take_off: Convert, put_on: Convert) -> None:
         super().__init__(inner)

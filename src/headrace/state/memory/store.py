@@ -46,7 +46,7 @@ class MemoryStore:
         """Nothing is cached."""
 
     def flush(self) -> None:
-        """Nothing to write, but at home what has changed."""
+        """Save what has changed to the database that keeps it between batches, if there is one."""
         if self._home is not None:
             self._put_down(self._home)
 

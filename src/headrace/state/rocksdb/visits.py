@@ -213,7 +213,7 @@ class VisitedDatabase(Database):
             if self._is_corrupt:
                 shutil.rmtree(self._path, ignore_errors=True)
             else:
-                with suppress(OSError):  # without one there is only less to check at the next time
+                with suppress(OSError):  # best effort: without a seal the next open has one check less
                     seal_manifest(self._path)
 
     # What the task does

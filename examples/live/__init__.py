@@ -1,0 +1,1 @@
+"""Programs that run on Spark: ``python examples/live/counts.py``."""
