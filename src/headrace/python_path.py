@@ -11,7 +11,7 @@ _VARIABLE = "PYTHONPATH"
 
 @contextmanager
 def python_path(places: Iterable[object]) -> Iterator[None]:
-    """Processes that are started inside the block look in these places first, and in no others that this one was told.
+    """Processes that are started inside the block get these places as their ``PYTHONPATH``, in place of ours.
 
     >>> with python_path(["/lib/one", "/lib/two"]):
     ...     os.environ["PYTHONPATH"]

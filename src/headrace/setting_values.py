@@ -137,7 +137,7 @@ def replicas(name: str, given: Any) -> int:
 
 
 def as_given(name: str, given: Any) -> Any:
-    """An object, a class or a short name: whoever uses it looks closer."""
+    """An object, a class or a short name; it is checked where it is used."""
     if given is None:
         raise refuse(name, given, "an object, a class or a name")
     return given

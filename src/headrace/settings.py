@@ -288,7 +288,7 @@ HANDED_ON = (
     "ssl.",
     "sasl.",
 )
-"""What starts like this is for someone else: Kafka's clients, internal topics, Spark."""
+"""Settings with these prefixes are handed on: to Kafka's clients, internal topics, Spark."""
 
 NOT_HERE: Mapping[str, str] = {
     "config.providers": "Read secrets from the environment in your program.",

@@ -178,7 +178,7 @@ class Streams(Face):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        # Who interrupts an application that is ending already does not want to wait for the batch.
+        # A second interrupt, while the application is ending, means: do not wait for the batch.
         is_hurried = kind is KeyboardInterrupt and self.state.is_shutting_down
         self.close(timeout=0 if is_hurried else None)
 

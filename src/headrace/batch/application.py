@@ -47,7 +47,7 @@ class Application:
 
     @property
     def repartition_topics(self) -> frozenset[str]:
-        """The topics that are no topics here: what goes to them is read in the same batch."""
+        """The repartition topics. They exist only within a batch: what is written to one is read in the same batch."""
         return frozenset(topic.name for topic in self.topics.internal if topic.kind == "repartition")
 
     @cached_property

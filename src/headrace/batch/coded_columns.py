@@ -1,4 +1,4 @@
-"""Records in columns whose keys come again and again: each key once, and a number for it in every record."""
+"""Records in columns whose keys repeat: each key is stored once, and each record holds its number."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.records import NO_HEADERS
 
 @dataclass(frozen=True)
 class CodedColumns:
-    """Columns of records without headers, whose keys are numbers: those of ``distinct``."""
+    """Columns of records without headers. Instead of a key each record has the place of its key in ``distinct``."""
 
     topic: str
     partition: int
@@ -63,11 +63,11 @@ class CodedColumns:
 
     @property
     def each_value(self) -> Collection[bytes | None]:
-        """What values there are; some may be there more than once."""
+        """The values that occur; some may be listed more than once."""
         return self.distinct if self.values is None else self.values
 
     def tallies(self) -> Mapping[bytes, Tally]:
-        """The keys of plain records, in the order of their last ones."""
+        """The keys of plain records with their counts, in the order of each key's last record."""
         return self._tallies
 
     @property

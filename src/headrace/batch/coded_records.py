@@ -20,17 +20,17 @@ from headrace.records import NO_HEADERS
 _MAX_KEYS = 1 << 16
 _MAX_RECORDS = 1 << 18
 _MAX_BYTES = 8 << 20
-"""So much is held before it is sorted."""
+"""How much is held before it is sorted."""
 _FEW_RECORDS = 256
 """Fewer are not worth sorting."""
 _FIRST_RECORDS = 64
-"""The first time, while it is not known how large records are."""
+"""How many records the first chunk has, while their size is not known."""
 
 _Values: TypeAlias = Sequence["bytes | None"]
 
 
 class KeyCodes(dict[str, int]):
-    """A number for each key; what is not text in UTF-8 raises.
+    """A number for each key. A key that is not text, or cannot be written as UTF-8, is an error.
 
     >>> codes = KeyCodes(partitions=2)
     >>> codes["a"], codes["b"], codes["a"], codes.raw
@@ -68,13 +68,13 @@ class CodedRecords:
         self.codes: list[int] = []
         self.timestamps: list[int] = []
         self.limit = _FIRST_RECORDS
-        # Shorter than the other columns: what is missing is the key once more.
+        # May be shorter than the other columns: where a value is missing, it equals the key.
         self._values: list[bytes | None] = []
         self._payload_of = payload_of
         self._count = count
 
     def add_value(self, value: bytes | None) -> None:
-        """Take the value of the record whose key is added next. Not needed where it is the key once more."""
+        """Take the value of the record whose key is added next. Not needed where the value equals the key."""
         if len(self._values) < len(self.codes):
             self._fill_values()
         self._values.append(value)

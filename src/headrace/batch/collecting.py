@@ -11,7 +11,7 @@ _YOUNG_OBJECTS = 50_000
 
 @contextmanager
 def fewer_collections() -> Iterator[None]:
-    """Look for garbage when 50,000 objects are new, not 700.
+    """Let Python's garbage collector run after 50,000 new objects instead of 700.
 
     A task makes many small objects that live as long as the chunk or the cache they are in. Looking at them again and
     again took a fifth of the time of word count, and found nothing.

@@ -87,7 +87,7 @@ class Payload:
         self._timestamps: list[int] = []
         self._keys: list[bytes | None] = []
         self._values: list[bytes | None] = []
-        # Shorter than the other columns: what is missing is empty.
+        # May be shorter than the other columns: missing headers are empty.
         self._headers: list[Headers] = []
         self._limit = _FIRST_RECORDS
 
@@ -126,7 +126,7 @@ class Payload:
 def coded_chunk(
     timestamps: pa.Array, codes: pa.Array, distinct: list[bytes], values: Sequence[bytes | None] | None
 ) -> bytes:
-    """Records with numbers for keys: those of ``distinct``. Without values, each value is the key once more."""
+    """Records with numbers for keys: those of ``distinct``. Without values, each value equals its key."""
     return _encode(_Coded(_content(timestamps), _content(codes), distinct, values))
 
 

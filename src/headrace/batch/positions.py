@@ -72,7 +72,7 @@ def _reset_offset(state: PartitionState, now_ms: int, offset_for_time: OffsetFor
         raise OffsetError(message, detail=_range(state), hint=hint)
     assert offset_for_time is not None, "a policy by duration needs the broker"
     found = offset_for_time(state.topic, state.partition, now_ms - state.reset.duration_ms)
-    # As in Kafka: where no record is that late, reading starts with what comes next.
+    # As in Kafka: where no record has that time or a later one, reading starts at the end.
     return state.log_end if found is None else min(max(found, state.log_start), state.log_end)
 
 

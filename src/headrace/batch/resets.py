@@ -32,7 +32,7 @@ class Reset(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ResetPolicy:
-    """What the user said, or (``is_default``) what holds because nobody said anything."""
+    """What the user asked for, or (``is_default``) what is done because nothing was asked for."""
 
     reset: Reset
     duration_ms: int = 0
@@ -44,7 +44,7 @@ class ResetPolicy:
 
 
 DEFAULT = ResetPolicy(Reset.EARLIEST, is_default=True)
-"""Start at the beginning; but where records that were to be read are gone, say so."""
+"""Start at the beginning; but where records that should have been read are gone, stop with an error."""
 
 
 def reset_policy(source: Any, config: StreamsConfig) -> ResetPolicy:

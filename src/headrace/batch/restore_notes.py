@@ -20,7 +20,7 @@ from headrace.private_directories import make_private
 
 DIRECTORY = ".restoring"
 INTERVAL_SECONDS = 0.25
-"""Least time between two notes of one restore; what takes less leaves none."""
+"""Shortest time between two notes of one restore; a restore that takes less leaves no note."""
 
 _SUFFIX = ".json"
 
@@ -75,7 +75,7 @@ class RestoreProgress:
         self._path = notes_directory(application_dir) / f"{name}{_SUFFIX}"
 
     def advance(self, count: int, offset: int) -> None:
-        """So many more records are restored; ``offset`` is the next one."""
+        """``count`` more records are restored; ``offset`` is the next one."""
         self._restored += count
         now = self._clock()
         if now - self._noted_at >= INTERVAL_SECONDS:

@@ -1,4 +1,4 @@
-"""Parcels that wait: in memory while they are small, then in a temporary file. A batch may be larger than memory."""
+"""Holds parcels until they are needed: in memory while they are small, then in a file. Batches may exceed memory."""
 
 from __future__ import annotations
 

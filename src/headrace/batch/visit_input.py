@@ -23,7 +23,7 @@ Chunk: TypeAlias = "list[LogRecord] | Columns"
 
 
 class VisitInput:
-    """Feeds a task in chunks: a partition of which there is more to read is waited for, as one that lags."""
+    """Feeds a task in chunks. The task waits for a partition that has more to read, as in Kafka for one that lags."""
 
     def __init__(self, request: VisitRequest, broker: Broker) -> None:
         self.count = 0
@@ -46,7 +46,7 @@ class VisitInput:
         return 1 if partition in self._chunks else self._lags.get(partition, 0)
 
     def feed(self, task: StreamTask, now_ms: int) -> None:
-        """Everything, in the order of time, until a partition runs dry of which there is more than this batch has."""
+        """Feed everything in the order of time; stop when a partition is used up here but has more in its topic."""
         while self._refill(task) or (task.has_records and task.is_processable(now_ms)):
             # A task with one partition has nothing else to wait for.
             if task.has_one_partition or (not self._chunks and not any(self._lags.values())):
@@ -54,13 +54,13 @@ class VisitInput:
             elif task.has_records and task.is_processable(now_ms):
                 task.process(now_ms)
                 task.punctuate_stream_time()
-        # What other tasks sent is nowhere else: it cannot wait for a partition that has more to read.
+        # What other tasks sent exists in this batch only, so it is fed now, even if a partition has more to read.
         while any(task.buffered_of(partition) or partition in self._chunks for partition in self._sent):
             task.process_all(now_ms)
             self._refill(task)
 
     def _refill(self, task: StreamTask) -> bool:
-        """Read on where the task has nothing left; whether anything was read."""
+        """Read more for partitions of which the task has no records left; whether anything was read."""
         found = False
         for partition in [each for each in self._chunks if not task.buffered_of(each)]:
             if not _feed_next(task, partition, self._chunks[partition]):
@@ -74,7 +74,7 @@ class VisitInput:
             yield records
 
     def _sent_records(self, topic: str, partition: int, spool: Spool) -> Iterator[Chunk]:
-        """What was sent to a repartition topic. It gets its offsets here, from those who read it."""
+        """The records that were sent to a repartition topic, with the offsets that the reader gives them."""
         for _, parcels in groupby(spool, lambda parcel: parcel.place[:2]):
             while chunks := [parcel.data for parcel in islice(parcels, _JOINED)]:
                 start = self.repartition_ends.get(topic, 0)
@@ -84,7 +84,7 @@ class VisitInput:
 
 
 def _feed_next(task: StreamTask, partition: TopicPartition, chunks: Iterator[Chunk]) -> bool:
-    """Feed what comes next, in the form in which the task is fastest with it; False where nothing does."""
+    """Feed the next records, in the form that the task processes fastest; False when there are none."""
     records: Chunk | None = next(chunks, None)
     if isinstance(records, list) and task.takes_columns(partition):
         records = RecordColumns.of(chain(records, *islice(chunks, _JOINED - 1)))  # type: ignore[arg-type]

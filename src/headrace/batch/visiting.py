@@ -30,7 +30,7 @@ STARTED, STORES_WRITTEN, STAGED = "visit.started", "visit.stores-written", "visi
 """Failpoints."""
 
 _LOCK_SECONDS = 30.0
-"""How long the worker of an earlier attempt, which is lost but may not know it yet, may still hold the task."""
+"""How long to wait for the worker of an earlier attempt: Spark has given it up, but it may still hold the task."""
 
 
 def run_visit(
@@ -57,7 +57,7 @@ def run_visit(
             task.punctuate_wall_clock()
             commit = task.commit()
         output.finish()
-        # What is asked of the task is asked before it closes; only then are its stores written and the stage complete.
+        # Ask the task before it closes. Closing writes its stores, and only after that the stage is complete.
         offsets = list(_offsets(request.reading.ranges, task, commit))
         next_punctuation_ms = task.next_wall_clock_punctuation_ms
         task.suspend()
@@ -106,7 +106,7 @@ def _task(
 
 
 def _open(task: StreamTask, request: VisitRequest, broker: Broker) -> Mapping[tuple[str, str, int], int]:
-    """Take the task up where the last visit put it down; what had to be replayed from changelogs for that."""
+    """Open the task where the last visit left it; returns what had to be replayed from changelogs for that."""
     before, earlier = request.before, request.earlier
     opening = task.open(
         request.stores,

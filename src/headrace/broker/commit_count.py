@@ -18,7 +18,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class CommitCount:
-    """The file with the number. A file that is missing or makes no sense knows nothing, and says 0."""
+    """The file with the number. A file that is missing or cannot be read counts as 0."""
 
     def __init__(self, path: Path, *, fsync: bool) -> None:
         self.path = path

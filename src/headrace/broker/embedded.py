@@ -285,7 +285,7 @@ class EmbeddedBroker:
     # Upkeep
 
     def maintain(self) -> None:
-        """Do what is due in all topics. One process at a time does it; others come back at once."""
+        """Do what is due in all topics. Only one process at a time does it; a call in another returns at once."""
         with self._upkeep() as mine:
             if not mine:
                 return
@@ -355,7 +355,7 @@ class EmbeddedBroker:
             stage.append(record.topic, partition, timestamp, record.key, record.value, record.headers)
 
     def _roll(self, ranges: Mapping[TopicPartition, OffsetRange]) -> None:
-        """Upkeep that is better not put off. What was written counts, whether it succeeds or not."""
+        """Do upkeep that should not wait. The append has succeeded, whether this does or not."""
         try:
             with self._catalog.read() as connection:
                 crowded = rewriting.crowded(connection, ranges)

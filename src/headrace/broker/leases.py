@@ -126,7 +126,7 @@ def _held(connection: sqlite3.Connection, application: str) -> _Held | None:
 
 
 def _is_live(held: _Held, now: int) -> bool:
-    if not held.renewed <= now < held.expires:  # before it was renewed: the machine was started again since
+    if not held.renewed <= now < held.expires:  # expired, or the machine was started again
         return False
     if held.host != socket.gethostname():
         return True

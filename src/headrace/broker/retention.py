@@ -20,7 +20,7 @@ from headrace.broker.topic_config import TopicConfig
 
 @dataclass(slots=True)
 class Expired:
-    """What goes: all of ``segments``, of which retention removes so many ``records``; others were deleted before."""
+    """What is removed: ``segments``, and how many ``records`` of them nobody had deleted before."""
 
     segments: list[Segment]
     records: int = 0

@@ -24,7 +24,7 @@ from headrace.broker.segments import CHUNK_BYTES, CHUNK_RECORDS, DENSE, Batch, o
 from headrace.broker.staging import INLINE_BYTES, SegmentWriter
 
 MERGE_AT = 8
-"""How many neighbours of a like size become one; each record is rewritten once per power of eight in size."""
+"""How many neighbours of similar size become one segment. A record is rewritten once per power of eight in size."""
 ROLL_SEGMENTS = 1024
 ROLL_BYTES = 1 << 20
 
@@ -183,7 +183,7 @@ def _is_dense(segments: Sequence[Segment]) -> bool:
 
 
 def _runs(segments: Iterable[Segment], wanted: Any) -> list[list[Segment]]:
-    """The longest stretches of neighbours that are wanted."""
+    """The longest runs of neighbouring segments that should be merged."""
     runs: list[list[Segment]] = [[]]
     for segment in segments:
         if wanted(segment):

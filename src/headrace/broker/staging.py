@@ -161,7 +161,7 @@ class SegmentStage:
         self._files = 0
         self._finished = False
         self.chunk_bytes = CHUNK_BYTES
-        """How much a partition may hold before it is written; less, the more partitions there are."""
+        """How many bytes a partition may hold in memory before it is written; the more partitions, the fewer."""
 
     def append(
         self,

@@ -26,7 +26,7 @@ DEFAULTS: Mapping[str, str] = {
     "message.timestamp.type": "CreateTime",
     "headrace.retention.unread": "keep",
 }
-"""What a topic has unless told. Kafka's defaults, except segment.bytes: here segments are merged until they have it.
+"""The settings of a topic unless others are given: Kafka's, except segment.bytes, up to which segments are merged.
 
 headrace.retention.unread is our own: ``keep`` lets retention wait for every group that has yet to read a record,
 ``delete`` does as Kafka does.

@@ -33,7 +33,7 @@ class Held(Protocol):
 
 
 class Background:
-    """Two threads: what is quick and must not be late, and what may take its time."""
+    """Two threads: one for quick work that must be on time, one for work that may take long."""
 
     def __init__(
         self,

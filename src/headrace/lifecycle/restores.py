@@ -47,7 +47,7 @@ RestoreListener: TypeAlias = Callable[[RestoreEvent], object]
 
 
 class RestoreWatch:
-    """Makes events of what is seen. Every restore has one START and one END; one that begins anew has another START."""
+    """Turns notes into events. Every restore has one START and one END; one that starts over has another START."""
 
     def __init__(self) -> None:
         self._listeners: list[RestoreListener] = []

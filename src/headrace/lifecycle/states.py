@@ -70,7 +70,7 @@ _NEXT: dict[StreamsState, frozenset[StreamsState]] = {
     StreamsState.ERROR: frozenset(),
 }
 
-# Asked for once more by whoever comes too late: refused without an error, as in KafkaStreams.setState.
+# Requests that come too late are refused without an error, as in KafkaStreams.setState.
 _IGNORED: dict[StreamsState, frozenset[StreamsState]] = {
     StreamsState.REBALANCING: frozenset({StreamsState.REBALANCING}),
     StreamsState.PENDING_SHUTDOWN: frozenset(StreamsState) - {StreamsState.NOT_RUNNING},
@@ -102,7 +102,7 @@ class StateMachine:
         self._listeners.append(listener)
 
     def become(self, new: StreamsState) -> bool:
-        """Change; False where it is too late for that. A change that can never be meant is an IllegalStateError."""
+        """Change the state; False if it is too late. A change that is never allowed is an IllegalStateError."""
         with self._changed:
             old = self._state
             if new in _IGNORED.get(old, ()):

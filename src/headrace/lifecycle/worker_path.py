@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headrace.python_path import python_path
 
-# Every Python knows its own: another one must not be given ours.
+# Every Python finds its own packages; a worker with another Python must not be given ours.
 _OF_PYTHON = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 

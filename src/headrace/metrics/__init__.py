@@ -1,6 +1,6 @@
 """Metrics with Kafka Streams' names, groups and tags: client, thread, task, node, store, cache, topic.
 
-A sensor whose recording level is off does not exist: whoever asks for it gets None and times nothing.
+A sensor whose recording level is off does not exist: asking for it gives None, and nothing is timed.
 """
 
 from __future__ import annotations

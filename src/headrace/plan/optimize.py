@@ -89,7 +89,7 @@ def _merge_below(builder: GraphBuilder, changer: GraphNode, repartitions: list[R
     for repartition in repartitions:
         child = _child_on_path(changer, repartition)
         if child is None:
-            # An earlier repartition took the only path along. Kafka Streams gives up here, too.
+            # The only path was moved together with an earlier repartition. Kafka Streams gives up here, too.
             message = f"the repartition topics below {changer.name} cannot be merged: {repartition.name} is in the way"
             raise StreamsError(message, hint="Leave merge.repartition.topics out of topology.optimization.")
         merged.add_child(child)

@@ -96,7 +96,7 @@ class Materializer(ABC):
         return self
 
     def is_compatible_with(self, other: Any) -> bool:
-        """Whether ``other`` describes the very same store, so that two operators may both bring it along."""
+        """Whether ``other`` describes the very same store, so that two operators may both register it."""
         return isinstance(other, Materializer) and other.materialized is self.materialized
 
     def build(self) -> Any:

@@ -61,10 +61,10 @@ class Columns(Protocol):
 
     @property
     def each_value(self) -> Collection[bytes | None]:
-        """What values there are; some may be there more than once."""
+        """The values that occur; some may be listed more than once."""
 
     def tallies(self) -> Mapping[bytes, Tally]:
-        """The keys of plain records, in the order of their last ones."""
+        """The keys of plain records with their counts, in the order of each key's last record."""
 
     @property
     def content_bytes(self) -> int:
@@ -133,11 +133,11 @@ class RecordColumns:
 
     @property
     def each_value(self) -> Collection[bytes | None]:
-        """What values there are; some may be there more than once."""
+        """The values that occur; some may be listed more than once."""
         return self.values
 
     def tallies(self) -> Mapping[bytes, Tally]:
-        """The keys of plain records, in the order of their last ones.
+        """The keys of plain records with their counts, in the order of each key's last record.
 
         >>> columns = RecordColumns("t", 0, range(3), [5, 2, 3], [b"a", b"b", b"a"], [b"1", b"2", b"3"])
         >>> columns.tallies()[b"a"]

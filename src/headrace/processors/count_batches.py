@@ -39,7 +39,7 @@ class CountBatches:
 
     @staticmethod
     def fits(store: Any, key_serde: Any) -> bool:
-        """Whether counts in ``store`` can be counted by batches: cached, of the usual form, under the keys as read."""
+        """Whether ``store`` can count in batches: cached, of the usual form, with the keys as they are read."""
         return (
             type(store) is MeteredKeyValueStore
             and not store.is_timed
@@ -89,5 +89,5 @@ class CountBatches:
         try:
             return all(read(topic, value) is not None for value in values)
         except Exception:
-            # Whatever a serde raises: it will do so again when the record is read by itself.
+            # Whatever a serde raises here, it raises again when the record is read alone: the handler is asked then.
             return False

@@ -1,4 +1,4 @@
-"""How an operator keeps a table: one face for timestamped and versioned stores, and who forwards what.
+"""How an operator keeps a table: one interface for timestamped and versioned stores, and who forwards changes.
 
 With a cached store the operator itself forwards nothing: the cache does when it flushes an entry.
 """
@@ -15,7 +15,7 @@ from headrace.state.contracts import IS_LATEST, FlushReceiver
 
 
 class TableStore:
-    """A table's store, timestamped or versioned, behind one face."""
+    """A table's store, timestamped or versioned, behind one interface."""
 
     __slots__ = ("_store", "get", "is_versioned", "put", "store")
 

@@ -32,7 +32,7 @@ class SlidingWindowAggregate(WindowedAggregation):
 
 
 class SlidingWindowAggregateProcessor(WindowUpdater):
-    """Folds each record into the windows that hold it, and creates those that its coming makes necessary.
+    """Folds each record into the windows that hold it, and creates the windows that begin or end with it.
 
     The timestamp of a window's row is that of its latest record. A record without key or value is dropped, and one
     whose right window is already closed.
@@ -70,7 +70,7 @@ class SlidingWindowAggregateProcessor(WindowUpdater):
     def _process_usual(self, record: Record[Any, Any], close_ms: int) -> None:
         timestamp, difference_ms = record.timestamp, self._difference_ms
         if difference_ms == 0:
-            # A window of a single instant cannot be; Kafka too finds out when a record comes.
+            # A window needs a length above zero; as in Kafka, that is noticed when the first record comes.
             TimeWindow(timestamp, timestamp)
         starts = set()
         left = right = previous = None
@@ -89,7 +89,7 @@ class SlidingWindowAggregateProcessor(WindowUpdater):
                     has_left = True
                     self._update(record, start, held, close_ms)
                     if held.timestamp >= timestamp:
-                        # Another record of this instant has created all windows already.
+                        # An earlier record with the same timestamp has created all windows already.
                         return
                     previous = held.timestamp
                 else:

@@ -66,7 +66,7 @@ class WindowUpdater(Processor):
         count = 0
         with self._store.fetch_all(start_from, start_to) as closed:
             for key, held in closed:
-                # As a record, which refuses a negative time: a store that keeps no timestamps reads as -1.
+                # Make a Record, which refuses negative timestamps: a store without timestamps gives -1.
                 self.context.forward(Record(key, Change(held.value, None), held.timestamp, headers))
                 count += 1
         return count

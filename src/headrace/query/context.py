@@ -1,4 +1,4 @@
-"""What a replica's store sees of its surroundings: no task, no record, nowhere to write but its own directory."""
+"""The context of a replica's store: it has no task and no record, and writes only to its own directory."""
 
 from __future__ import annotations
 

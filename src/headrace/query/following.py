@@ -46,7 +46,7 @@ class PartitionReplica:
         self.store: Any = None
 
     def open(self, topic: TopicDescription | None) -> None:
-        """Open the copy there is, if it can be gone on with; ``topic`` is the changelog, None before it is made."""
+        """Open the copy that is there, if it can be continued; ``topic`` is the changelog, None before it exists."""
         if topic is not None:
             self._created_ms = topic.created_ms
             self._tombstones_last_ms = int(topic.config.get("delete.retention.ms", _DELETE_RETENTION_MS))
@@ -88,7 +88,7 @@ class PartitionReplica:
             self.store.close()
 
     def _cannot_go_on(self, start: int, end: int) -> bool:
-        """Whether records were missed for good: removed by retention, deletions forgotten, or the topic is another."""
+        """Whether records are missing for good: removed by retention or compaction, or of a topic that was replaced."""
         assert self._offset is not None
         is_stale = self._offset < end and _now_ms() - self._caught_up_ms >= self._tombstones_last_ms
         return not start <= self._offset <= end or is_stale

@@ -35,7 +35,7 @@ class StoreLayout:
     subtopology: int | None
     """None for a global store."""
     is_source: bool = False
-    """Whether ``topic`` is a topic of the user's, of which only what was committed counts."""
+    """Whether ``topic`` is one of the user's; then the store reflects only the offsets that were committed."""
 
     @property
     def is_global(self) -> bool:
@@ -86,7 +86,7 @@ def store_layouts(application: Application) -> dict[str, StoreLayout]:
 def _layout(
     name: str, builder: Any, topic: str | None, partitions: int, subtopology: int | None, *, is_source: bool
 ) -> StoreLayout:
-    # A store that is never opened knows its kind all the same.
+    # A store need not be opened to know its kind.
     store = builder.build()
     kind = str(getattr(store, "store_type", "")) or type(store).__name__
     persistent = bool(getattr(store, "persistent", False))

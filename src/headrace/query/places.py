@@ -20,5 +20,5 @@ class Place(OwnPlace):
     """The place of one process."""
 
     def of_store(self, task_id: str, store: str) -> Path:
-        """Where a store of a task lies. Its name may be what no file can be called."""
+        """The directory of a store of a task. A store's name may hold characters that no file name may have."""
         return self.path / task_id / hashlib.sha256(store.encode()).hexdigest()[:32]

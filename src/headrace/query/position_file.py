@@ -53,7 +53,7 @@ def write_position(directory: Path, position: ReplicaPosition) -> None:
 
 
 def remove_position(directory: Path) -> None:
-    """From now on the store may be half of something."""
+    """Remove the file before the store is changed: a half-applied store must not look complete."""
     (directory / _NAME).unlink(missing_ok=True)
 
 

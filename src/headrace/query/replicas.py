@@ -35,7 +35,7 @@ class Replicas:
     """The stores of an application as it last committed them. A context manager; several threads may use it.
 
     A store is copied when it is first asked for, below ``directory`` (without one: beside the state of the tasks), and
-    from then on brought up to date by what is new before each answer. A copy that cannot be gone on with is made anew.
+    from then on brought up to date by what is new before each answer. A copy that cannot be continued is made again.
     """
 
     def __init__(self, application: Application, broker: Broker, directory: Path | None = None) -> None:
@@ -144,7 +144,7 @@ class Replicas:
             yield
 
     def close(self) -> None:
-        """Close the stores. Their files stay, to be gone on with."""
+        """Close the stores. Their files stay, and the next process continues from them."""
         with self._lock:
             self._is_closed = True
             for follower in self._followers.values():

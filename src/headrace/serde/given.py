@@ -25,7 +25,7 @@ def configured_serde(setting: str, value: Any) -> Serde[Any]:
 
 
 def given_serde(argument: str, value: Any) -> Serde[Any] | None:
-    """The serde that an argument of a public method says; None stays None."""
+    """The serde that an argument of a public method stands for; None stays None."""
     found = None if value is None else _serde(value)
     if found is None and value is not None:
         message = f"{argument} must be a serde, found {value!r}"

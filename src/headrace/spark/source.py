@@ -33,7 +33,7 @@ class SourceOptions(msgspec.Struct, frozen=True):
 
 
 class _Offset(msgspec.Struct, frozen=True):
-    """Either of them is there, but not before the first batch."""
+    """A plan, or why there is none; neither before the first batch."""
 
     number: int = 0
     plan: PlannedBatch | None = None

@@ -1,4 +1,4 @@
-"""What a state store promises, whichever way it keeps its bytes.
+"""What every state store can do, however it keeps its bytes.
 
 The typed protocols are what processors and users see. Inside, every store is a stack: metered (typed)
 around caching around change-logging around a bytes store.
@@ -63,7 +63,7 @@ class StoreContext(Protocol):
     """What a store may ask of its task."""
 
     record_context: RecordContext | None
-    """The record being processed. ``timestamp``, ``headers`` and ``origin`` are parts of it, for those in a hurry."""
+    """The record being processed. ``timestamp``, ``headers`` and ``origin`` give parts of it at less cost."""
 
     @property
     def timestamp(self) -> int: ...

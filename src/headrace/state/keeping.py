@@ -22,7 +22,7 @@ def keep(thing: Any) -> dict[str, Any]:
 
 
 def take_up(thing: Any, kept: dict[str, Any]) -> None:
-    """Give ``thing`` back what it kept. What it has no use for any more is left out."""
+    """Give ``thing`` back what it kept; values of attributes that no longer exist are ignored."""
     for name in _kept(thing):
         held = getattr(thing, name)
         if name not in kept or held is None:
@@ -46,7 +46,7 @@ def keep_store(store: Any) -> list[dict[str, Any]]:
 
 
 def take_up_store(store: Any, kept: list[dict[str, Any]]) -> None:
-    """Give the layers back what they kept; not if there are others now."""
+    """Give the layers back what they kept; nothing if the layers are not the same as then."""
     stack = list(layers(store))
     if len(stack) == len(kept):
         for layer, attributes in zip(stack, kept, strict=True):

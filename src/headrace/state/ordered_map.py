@@ -1,4 +1,4 @@
-"""A dict whose keys are sorted at all times, for those who ask for the first ones after every change."""
+"""A dict whose keys are always sorted; good where the first ones are read after every change."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def system_clock() -> int:
 
 
 def clock_from(now_ms: int) -> Callable[[], int]:
-    """A clock that shows ``now_ms`` and goes on from there, whatever time it is on this machine."""
+    """A clock that starts at ``now_ms``, whatever time it is on this machine."""
     offset_ns = now_ms * 1_000_000 - time.monotonic_ns()
     return lambda: (time.monotonic_ns() + offset_ns) // 1_000_000
 

@@ -27,7 +27,7 @@ class TextRecords(Protocol):
     """At so many records ``seal`` is due."""
 
     def add_value(self, value: bytes | None) -> None:
-        """Not called where the value is the key once more."""
+        """Not called where the value equals the key."""
 
     def seal(self) -> None:
         """Make room. The records are counted then."""

@@ -37,7 +37,7 @@ DECIDED = (
     UnreadableStateError,
     BrokerError,
 )
-"""Errors that were dealt with at the node where they happened, and those that are no fault of any record."""
+"""Errors that the node where they happened has handled, and errors that no record caused."""
 
 
 class Operator(NamedTuple):
@@ -81,7 +81,7 @@ def _written(root: Operator, definition: str, *first: str) -> Any:
 
 @lru_cache(maxsize=512)
 def _compiled(text: str) -> CodeType:
-    # A file name of this package: what looks for the user's line passes over it.
+    # A file name inside this package, so that the search for the user's line skips it.
     return compile(text, f"{__file__}:fused", "exec")
 
 

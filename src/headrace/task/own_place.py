@@ -1,4 +1,4 @@
-"""A directory that one process has to itself, of any number that work side by side."""
+"""A directory that one process has to itself while others work beside it."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class RecordQueue:
             self._advance()
 
     def add_columns(self, columns: Columns) -> None:
-        """The same for records in columns: they stay in columns as long as nobody has to look at each of them."""
+        """The same for records in columns; they are taken apart only when records have to be processed one by one."""
         first = columns[:1] if self.head is None else columns[:0]
         self._fifo.extend(first.rows())
         if len(columns) > len(first):
@@ -116,7 +116,7 @@ class RecordQueue:
         return bool(self._columns) and not self._fifo and self._extract is None and self.source.take_columns is not None
 
     def take_head(self) -> Head:
-        """Take the head and leave it at that: what follows is not looked at."""
+        """Take the head without reading the next record."""
         head = self.head
         assert head is not None
         self.head = None

@@ -1,4 +1,4 @@
-"""What must hold of a topology that is handed to whoever runs it."""
+"""Checks of a topology that is given to be run."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def without_zips(path: list[str]) -> list[str]:
 
 
 def run_other(path: list[str]) -> None:
-    """Run the ``sitecustomize`` that this one stands before."""
+    """Run the ``sitecustomize`` that Python would have found without this one."""
     here = Path(__file__).parent
     other = PathFinder.find_spec("sitecustomize", [entry for entry in path if Path(entry) != here])
     if other is not None and other.loader is not None:

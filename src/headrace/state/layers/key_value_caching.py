@@ -57,7 +57,7 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         return self._threads().has_room(self._cache, keys, size)
 
     def put_last(self, entries: Mapping[bytes, CacheEntry]) -> None:
-        """Set what ``has_room``: the last of many values of each key, each read before it was set."""
+        """Write the final value of each key, as if it had been read before. Only where ``has_room`` is True."""
         self._threads().put_last(self._cache, entries)
 
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:

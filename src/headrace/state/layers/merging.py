@@ -33,7 +33,7 @@ def same(key: Any) -> Any:
 
 
 class _Lookahead(Generic[T]):
-    """An iterator whose next item can be looked at; it is fetched no sooner than that."""
+    """An iterator whose next item can be looked at before it is taken; it is fetched only then."""
 
     __slots__ = ("_items", "_next")
 

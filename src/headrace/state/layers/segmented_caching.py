@@ -16,7 +16,7 @@ SEGMENT_ID = struct.Struct(">q")
 
 
 class SegmentedCaching(Caching[S]):
-    """A store behind the cache whose order is by segments of time: so is the cache's, for the two to merge.
+    """A cached store whose order is by segments of time. The cache has the same order, so that the two can be merged.
 
     A key in the cache is the segment's id (eight bytes), then the key of the store.
     """

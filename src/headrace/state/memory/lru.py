@@ -22,7 +22,7 @@ class LRUStore(MemoryStore):
     """At most ``max_entries`` entries; a put beyond that evicts the one unused for longest.
 
     ``on_evict`` is told the key, so that the changelog forgets it as well; not while the store is being restored.
-    Iterators show the entries there were when they were made, and using one counts as no use of its entries.
+    Iterators show the entries that were there when they were made; reading from one does not count as use.
     """
 
     def __init__(self, name: str, max_entries: int) -> None:

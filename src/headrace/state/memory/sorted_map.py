@@ -1,4 +1,4 @@
-"""A dict that can also be read in order of its keys, for those who seldom ask."""
+"""A dict that can also be read in the order of its keys; good where that is rare."""
 
 from __future__ import annotations
 

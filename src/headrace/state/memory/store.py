@@ -1,6 +1,6 @@
 """What the stores in memory share: they open empty, write nothing and cache nothing.
 
-In a task that is put down between batches they have a database to be put down in, their home.
+In a task that is closed between batches each has a database, its home, where it is saved meanwhile.
 """
 
 from __future__ import annotations

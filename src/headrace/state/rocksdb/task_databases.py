@@ -77,7 +77,7 @@ class TaskDatabases:
 
     def open_in_memory(self, name: str) -> VisitedDatabase:
         """The database that a store in memory is put down in."""
-        # The name of such a store may be anything, also what no file can be called.
+        # The name of such a store may hold characters that no file name may have.
         file_name = hashlib.sha256(name.encode()).hexdigest()[:32]
         return self._open(name, self._memory / file_name, raw_options())
 
@@ -141,7 +141,7 @@ class TaskDatabases:
             draft.replace(path)
 
     def _batches(self) -> set[int] | None:
-        """Those that one may go back to; None where that is not known, in the second visit of a batch."""
+        """The batches that the visit may have to undo; None where that is not known, in the second visit of a batch."""
         base, target = self._visit.base, self._visit.target
         if base is not None and base.batch == target.batch:
             return None

@@ -290,7 +290,7 @@ class RocksDBVersionedStore(DatabaseStore):
             if held.min_timestamp <= timestamp:
                 return self._put_inside(segment, held, key, value, timestamp)
             if held.min_timestamp < self._stream_time - self._history_ms:
-                return IS_LATEST  # Not put, in truth; Kafka Streams' code for "refused" gets lost on this way.
+                return IS_LATEST  # It was refused; but as in Kafka Streams, this path does not report that.
             next_timestamp = held.min_timestamp
         if next_timestamp is None:
             return self._put_first(key, value, timestamp)

@@ -243,7 +243,7 @@ class VisitedDatabase(Database):
         return False
 
     def _go_back(self) -> bool:
-        """Undo what does not count; False where that leads nowhere, and the database is of no use."""
+        """Undo what was not committed; False where that is not possible and the database must be filled again."""
         version, chunks = self._version(), self._chunks()
         start = len(chunks) if version == self._base else None
         start = next((at for at, chunk in enumerate(chunks) if chunk.base == self._base), start)
@@ -266,7 +266,7 @@ class VisitedDatabase(Database):
             return False
         self._undo(chunks)
         self.is_stale, self.found = True, found
-        # Without a version, what is there may be half of something.
+        # Without a version, the content may be incomplete.
         return found is not None or self.first_key(b"") is None
 
     def _wipe(self, path: Path, options: Options) -> None:
@@ -287,7 +287,7 @@ class VisitedDatabase(Database):
             reach("state.after-undo")
 
     def _forget(self, chunks: list[_Chunk]) -> None:
-        """A new batch begins, so the ones before it are committed: what they deleted goes, and what undoes them."""
+        """A new batch begins, so earlier ones are committed: remove what they deleted, and their undo records."""
         batch = _Batch(self._rdict)
         for chunk in chunks:
             self._next_number = chunk.number + 1
