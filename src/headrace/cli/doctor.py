@@ -38,11 +38,8 @@ _NEEDED = ("rocksdict", "orjson", "msgspec")
 _EXTRAS = {
     "pyspark": ("spark", "running topologies on Spark"),
     "pyarrow": ("spark", "the embedded broker"),
-    "confluent-kafka": ("kafka", "Kafka as the broker"),
     "fastavro": ("avro", "Avro serdes"),
     "protobuf": ("protobuf", "Protobuf serdes"),
-    "starlette": ("server", "the server"),
-    "uvicorn": ("server", "the server"),
 }
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
