@@ -1,7 +1,8 @@
 """KStream: an unbounded stream of records, and everything one can do to it.
 
-Each method adds a node to the graph and returns a view of what comes out of it. The methods that join are in
-``stream_join_methods``, their layout in ``stream_joins``; branches are in ``branched``.
+Each method adds a node to the graph and returns a view of what comes out of it. The methods that change
+records one by one are in ``stream_map_methods``, those that join in ``stream_join_methods``; branches are in
+``branched``.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 from headrace.dsl import branched, grouped_stream, ktable, stream_joins
 from headrace.dsl.operator import check_function, operator
 from headrace.dsl.stream_join_methods import StreamJoinMethods
+from headrace.dsl.stream_map_methods import StreamMapMethods
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
 from headrace.plan.graph import ProcessorGraphNode, RepartitionNode, StateConnectorNode, Step, StreamSinkNode
@@ -21,14 +23,10 @@ from headrace.plan.materialized import Materialized
 from headrace.plan.names import name_or_generate
 from headrace.plan.repartition import repartition_spec
 from headrace.plan.stores import KeyValueMaterializer
-from headrace.processors.filter import Filter
 from headrace.processors.fixed_key import FixedKeySupplier
-from headrace.processors.flat_map import FlatMap
-from headrace.processors.flat_map_values import FlatMapValues
-from headrace.processors.map import Map, SelectKey
-from headrace.processors.map_values import MapValues, MapValuesWithKey
+from headrace.processors.map import SelectKey
 from headrace.processors.pass_through import PassThrough
-from headrace.processors.peek import Foreach, Peek
+from headrace.processors.peek import Foreach
 from headrace.processors.printing import Print, key_and_value
 from headrace.processors.table_source import TableSource
 from headrace.serde.windowed import windowed_or_none
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from headrace.serde.contract import Serde, SerdeFor
 
 
-class KStream(StreamJoinMethods[K, V]):
+class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
     """A stream of independent records. Made by ``StreamsBuilder.stream`` and by the operators below.
 
     No operator changes the stream it is called on: each returns a new view. One that may change the key forgets the key
@@ -68,141 +66,7 @@ class KStream(StreamJoinMethods[K, V]):
         """Whether the key may have changed since the records were partitioned."""
         self._repartition: RepartitionNode | None = None
 
-    # One record in, at most one out
-
-    @operator
-    def filter(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
-        """Keep the records for which ``predicate(key, value)`` holds. The others are not counted as dropped.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").filter(lambda key, ms: ms > 5).to("out")
-        >>> run(builder, ("a", 3), ("b", 8))
-        [('b', 8)]
-        """
-        check_function(predicate, 2, operator="filter", argument="predicate")
-        return self._same(self._add(names.FILTER, name, Filter(predicate)))
-
-    @operator
-    def filter_not(self, predicate: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
-        """Keep the records for which ``predicate(key, value)`` does not hold.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").filter_not(lambda key, ms: ms > 5).to("out")
-        >>> run(builder, ("a", 3), ("b", 8))
-        [('a', 3)]
-        """
-        check_function(predicate, 2, operator="filter_not", argument="predicate")
-        return self._same(self._add(names.FILTER, name, Filter(predicate, negate=True)))
-
-    @operator
-    def select_key(self, mapper: Callable[[K, V], K2], *, name: str | None = None) -> KStream[K2, V]:
-        """Put each record under the key that ``mapper(key, value)`` returns.
-
-        The records stay where they are: the next aggregation or join sends them through a repartition topic.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").select_key(lambda key, view: view["user"]).to("out")
-        >>> run(builder, (None, {"user": "alice"}))
-        [('alice', {'user': 'alice'})]
-        """
-        check_function(mapper, 2, operator="select_key", argument="mapper")
-        node = self._add(names.KEY_SELECT, name, SelectKey(mapper), key_changing=True)
-        return self._view(node, None, self.value_serde, repartition_required=True)
-
-    @operator
-    def map(self, mapper: Callable[[K, V], tuple[K2, V2]], *, name: str | None = None) -> KStream[K2, V2]:
-        """Replace each record by the pair that ``mapper(key, value)`` returns; anything but a pair is an error.
-
-        Where the key stays as it is ``map_values`` says the same and spares the repartitioning.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").map(lambda key, value: (value, key)).to("out")
-        >>> run(builder, ("a", "b"))
-        [('b', 'a')]
-        """
-        check_function(mapper, 2, operator="map", argument="mapper")
-        return self._rekeyed(self._add(names.MAP, name, Map(mapper), key_changing=True))
-
-    @overload
-    def map_values(
-        self, mapper: Callable[[V], V2], *, with_key: Literal[False] = False, name: str | None = None
-    ) -> KStream[K, V2]: ...
-    @overload
-    def map_values(
-        self, mapper: Callable[[K, V], V2], *, with_key: Literal[True], name: str | None = None
-    ) -> KStream[K, V2]: ...
-    @operator
-    def map_values(
-        self, mapper: Callable[..., V2], *, with_key: bool = False, name: str | None = None
-    ) -> KStream[K, V2]:
-        """Replace each value by what ``mapper(value)`` returns; with ``with_key``, ``mapper(key, value)``.
-
-        A value of None is mapped like any other. The key stays, so nothing is repartitioned because of it.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").map_values(lambda key, n: f"{key}{n}", with_key=True).to("out")
-        >>> run(builder, ("a", 1))
-        [('a', 'a1')]
-        """
-        check_function(mapper, 2 if with_key else 1, operator="map_values", argument="mapper")
-        supplier = MapValuesWithKey(mapper) if with_key else MapValues(mapper)
-        return self._revalued(self._add(names.MAP_VALUES, name, supplier, value_changing=True))
-
-    @operator
-    def peek(self, action: Callable[[K, V], object], *, name: str | None = None) -> KStream[K, V]:
-        """Call ``action(key, value)`` for each record and pass the record on as it is.
-
-        For side effects only. After a failure records come again, and so do the calls.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").peek(lambda key, value: print("saw", key)).to("out")
-        >>> run(builder, ("a", 1))
-        saw a
-        [('a', 1)]
-        """
-        check_function(action, 2, operator="peek", argument="action")
-        return self._same(self._add(names.PEEK, name, Peek(action)))
-
-    # One record in, many out
-
-    @operator
-    def flat_map(
-        self, mapper: Callable[[K, V], Iterable[tuple[K2, V2]]], *, name: str | None = None
-    ) -> KStream[K2, V2]:
-        """Replace each record by the pairs that ``mapper(key, value)`` returns: none, one or many. None is an error.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").flat_map(lambda key, words: [(word, len(word)) for word in words]).to("out")
-        >>> run(builder, ("a", ["to", "be"]))
-        [('to', 2), ('be', 2)]
-        """
-        check_function(mapper, 2, operator="flat_map", argument="mapper")
-        return self._rekeyed(self._add(names.FLAT_MAP, name, FlatMap(mapper), key_changing=True))
-
-    @overload
-    def flat_map_values(
-        self, mapper: Callable[[V], Iterable[V2]], *, with_key: Literal[False] = False, name: str | None = None
-    ) -> KStream[K, V2]: ...
-    @overload
-    def flat_map_values(
-        self, mapper: Callable[[K, V], Iterable[V2]], *, with_key: Literal[True], name: str | None = None
-    ) -> KStream[K, V2]: ...
-    @operator
-    def flat_map_values(
-        self, mapper: Callable[..., Iterable[V2]], *, with_key: bool = False, name: str | None = None
-    ) -> KStream[K, V2]:
-        """Replace each record by one per value that ``mapper(value)`` returns; with ``with_key``, ``(key, value)``.
-
-        The key stays, so nothing is repartitioned because of it. A mapper that returns None is an error.
-
-        >>> builder = StreamsBuilder()
-        >>> builder.stream("in").flat_map_values(str.split).to("out")
-        >>> run(builder, ("a", "to be"))
-        [('a', 'to'), ('a', 'be')]
-        """
-        check_function(mapper, 2 if with_key else 1, operator="flat_map_values", argument="mapper")
-        supplier = FlatMapValues(mapper, with_key)
-        return self._revalued(self._add(names.FLAT_MAP_VALUES, name, supplier, value_changing=True))
+    # Several streams out of one, and one out of several
 
     @operator
     def split(self, *, name: str | None = None) -> branched.BranchedKStream[K, V]:
