@@ -94,6 +94,24 @@ def test_a_process_that_slept_through_its_lease_is_fenced_and_leaves_nothing(tmp
     scene.check()
 
 
+def test_a_process_that_was_replaced_leaves_the_databases_of_its_successor_alone(tmp_path: Path) -> None:
+    """It was told to run a batch and slept before it opened a store: what it finds then is further than it knows of."""
+    scene = Scene(tmp_path / "scene")
+    scene.send(60)
+    process = scene.spawn({}, "stop=visit.asked:9", "batch=20")
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    assert os.WIFSTOPPED(status), process.communicate()[1]
+    scene.run({"max.records.per.batch": 5}, clock=Later())
+    databases = {path: path.stat().st_ino for path in scene.state_dir.glob(f"{APPLICATION}/*/rocksdb/*/IDENTITY")}
+    assert databases
+    os.kill(process.pid, signal.SIGCONT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert f"FencedError: application {APPLICATION} was taken over" in said
+    assert {path: path.stat().st_ino for path in databases} == databases, said
+    scene.check()
+
+
 def test_a_zombie_is_refused_by_the_broker_whatever_it_commits(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "scene")
     scene.send(20)

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.batch.deleted_topics import check_changelogs
 from headrace.batch.levels import LevelPlan, plan_levels
 from headrace.batch.resets import ResetPolicy, reset_policy
 from headrace.batch.task_id import TaskId
@@ -80,31 +79,29 @@ class Application:
 
 
 def lay_out(topology: Topology, settings: Mapping[str, Any], broker: Broker) -> Application:
-    """Check the topology against the broker's topics and make the internal ones that are missing.
-
-    Topics that the application writes to are made as well: with one partition, unless they are there already.
-    """
+    """Check the topology against the broker's topics."""
     config = StreamsConfig(settings)
     topology.configure(config)
     existing = broker.topics()
     internal = {topic.name for topic in topology.internal_topics()}
     configs = {name: broker.describe_topic(name).config for name in internal if name in existing}
     plan = plan_topics(topology, existing, configs, address=broker.address)
-    application = Application(topology, config, plan, plan_levels(topology, plan.sources))
-    last = broker.last_committed(application.id)
-    check_changelogs(plan, last, application.id)
-    for topic in plan.missing:
+    return Application(topology, config, plan, plan_levels(topology, plan.sources))
+
+
+def make_topics(application: Application, broker: Broker, *, has_run: bool) -> Application:
+    """Make the changelogs that are missing, and the topics that the application writes to, with one partition."""
+    topics, existing = application.topics, broker.topics()
+    for topic in topics.missing:
         if topic.kind == "changelog":
             broker.create_topic(topic.name, topic.partitions, topic.config)
-    outputs = _output_topics(topology, config) - internal
-    for name in outputs:
-        if name not in existing:
-            broker.create_topic(name)
-            if last is not None:
-                log.warning("the topic %s was not there and was made with one partition", name)
-    changelogs = {topic.name for topic in plan.internal if topic.kind == "changelog"}
+    outputs = _output_topics(application.topology, application.config) - {topic.name for topic in topics.internal}
+    for name in outputs - existing.keys():
+        broker.create_topic(name)
+        if has_run:
+            log.warning("the topic %s was not there and was made with one partition", name)
     there = broker.topics()
-    return replace(application, outputs={name: there[name] for name in sorted(outputs | changelogs)})
+    return replace(application, outputs={name: there[name] for name in sorted(outputs | set(topics.changelogs))})
 
 
 def _output_topics(topology: Topology, config: StreamsConfig) -> set[str]:

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import logging
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from headrace.batch.application import Application, lay_out
-from headrace.batch.compatibility import compare
-from headrace.batch.deleted_topics import check_topics
+from headrace.batch.application import Application, lay_out, make_topics
+from headrace.batch.compatibility import Upgrade, compare
+from headrace.batch.deleted_topics import check_changelogs, check_topics
 from headrace.batch.failures import unpack_failure
 from headrace.batch.fingerprint import Fingerprint, fingerprint
 from headrace.batch.level import read_result
 from headrace.batch.order import BatchOrder, TaskOrder
 from headrace.batch.parcels import Kind, Parcel
-from headrace.batch.progress import Progress
+from headrace.batch.progress import Progress, TaskProgress
 from headrace.batch.reports import BatchReport
+from headrace.batch.task_id import TaskId
 from headrace.batch.topics import resolve_sources
+from headrace.batch.upgrading import Step
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Commit, OffsetAndMetadata, TopicPartition
 from headrace.errors import TaskCorruptedError, TaskMigratedError
+from headrace.state.version import Version
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
@@ -45,13 +47,13 @@ class Coordinator:
         self, topology: Topology, settings: Mapping[str, Any], broker: Broker, clock: Callable[[], int]
     ) -> None:
         self._lay_out = partial(lay_out, topology, settings, broker)
-        self.application: Application = self._lay_out()
+        application = self._lay_out()
         self._broker = broker
         self._clock = clock
         with ExitStack() as undoing:
-            self.lease = undoing.enter_context(broker.acquire_lease(self.application.id))
-            self.progress = Progress(broker.last_committed(self.application.id))
-            self._check_upgrade(self.application)
+            self.lease = undoing.enter_context(broker.acquire_lease(application.id))
+            self.progress = Progress(broker.last_committed(application.id))
+            self.application = self._taken_over(application)
             undoing.pop_all()
         self._changelogs = _changelogs(self.application)
 
@@ -67,9 +69,8 @@ class Coordinator:
     def lay_out_again(self) -> None:
         """Take in the topics there are now. Not while a batch runs."""
         check_topics(self.application, self._broker.topics())
-        application = self._lay_out()
-        self._check_upgrade(application)
-        self.application, self._changelogs = application, _changelogs(application)
+        self.application = self._taken_over(self._lay_out())
+        self._changelogs = _changelogs(self.application)
 
     def run(self, job: Callable[[BatchOrder], Iterable[Parcel]]) -> BatchReport:
         """Run the next batch by ``job`` and commit it.
@@ -123,6 +124,7 @@ class Coordinator:
     def _commit(self, batch: BatchOrder, results: list[VisitResult]) -> None:
         tasks = self.application.topics.task_ids()
         visited = {tasks[result.task]: result.progress for result in results}
+        notes = self.progress.notes(visited)
         self._broker.commit(
             Commit(
                 self.application.id,
@@ -130,11 +132,10 @@ class Coordinator:
                 batch.batch_id,
                 [segment for result in results for segment in result.segments],
                 _offsets(results),
-                self.progress.notes(visited),
+                notes,
             )
         )
-        self.progress.batch_id = batch.batch_id
-        self.progress.tasks.update(visited)
+        self.progress.committed(batch.batch_id, visited, notes)
 
     def _report(self, batch: BatchOrder, results: list[VisitResult]) -> BatchReport:
         changelogs = {topic.name for topic in self.application.topics.internal}
@@ -166,15 +167,36 @@ class Coordinator:
         partitions = [(topic, number) for topic in topics for number in range(counts[topic])]
         return [(*partition, end) for partition, end in self._broker.end_offsets(partitions).items()]
 
-    def _check_upgrade(self, application: Application) -> None:
-        """A topology that cannot go on with the state there is, is refused; stores that moved are rebuilt."""
-        now = fingerprint(application.topology, application.topics)
-        if self.progress.fingerprint is not None:
-            upgrade = compare(Fingerprint.from_json(self.progress.fingerprint), now)
+    def _taken_over(self, application: Application) -> Application:
+        """Refuse a topology that cannot go on with the state there is; else make that state its own."""
+        progress, broker = self.progress, self._broker
+        check_changelogs(application, progress, broker)
+        now, known = fingerprint(application.topology, application.topics), progress.fingerprint
+        upgrade, tasks = Upgrade(()), progress.tasks
+        if known is not None:
+            old = Fingerprint.from_json(known)
+            upgrade, now = compare(old, now), now.after(old)
             upgrade.check(application.id)
-            if upgrade.moves or upgrade.rebuilt:
-                _start_over_locally(application)
-        self.progress.fingerprint = now.to_json()
+            if now != old:
+                step = Step(old, now, upgrade, Version(progress.batch_id + 1, 0, self.lease.epoch))
+                tasks = step.notes(tasks, application.topics.task_ids())
+        application = make_topics(application, broker, has_run=known is not None)
+        progress.fingerprint = now.to_json()
+        progress.changelogs = {name: broker.describe_topic(name).created_ms for name in application.topics.changelogs}
+        if known is not None:
+            self._commit_upgrade(application, upgrade, tasks)
+        return application
+
+    def _commit_upgrade(self, application: Application, upgrade: Upgrade, tasks: Mapping[TaskId, TaskProgress]) -> None:
+        """From here on the state belongs to the new topology, whoever runs it and whether or not it gets to work."""
+        notes = self.progress.notes_of_upgrade(tasks)
+        if tasks is self.progress.tasks and not self.progress.has_changed:
+            return
+        for change in upgrade.changes:
+            log.info("the topology has changed: %s", change)
+        batch_id = self.progress.batch_id + 1
+        self._broker.commit(Commit(application.id, self.lease.epoch, batch_id, extras=notes))
+        self.progress.committed(batch_id, tasks, notes)
 
 
 def _changelogs(application: Application) -> dict[int, list[TopicPartition]]:
@@ -185,12 +207,6 @@ def _changelogs(application: Application) -> dict[int, list[TopicPartition]]:
         topics = {topic for store, topic in plan.store_to_changelog.items() if store in plan.stores}
         found[number] = [(topic, task.partition) for topic in sorted(topics)]
     return found
-
-
-def _start_over_locally(application: Application) -> None:
-    # The changelogs are the truth: local copies under other names are of no use.
-    for task in application.topics.task_ids():
-        shutil.rmtree(application.state_dir(task), ignore_errors=True)
 
 
 def _results(parcels: Iterable[Parcel]) -> list[VisitResult]:

@@ -11,8 +11,7 @@ from headrace.errors import InternalTopicError, MissingOutputTopicError, Missing
 
 if TYPE_CHECKING:
     from headrace.batch.application import Application
-    from headrace.batch.topics import TopicPlan
-    from headrace.broker.port import Committed
+    from headrace.broker.port import Broker
 
 
 def check_topics(application: Application, there: Mapping[str, int]) -> None:
@@ -25,16 +24,33 @@ def check_topics(application: Application, there: Mapping[str, int]) -> None:
         raise deleted_sources(gone)
 
 
-def check_changelogs(plan: TopicPlan, last: Committed | None, application: str) -> None:
-    """Refuse to start where the changelog of a store that was there before is gone: it would go on half empty."""
-    fingerprint = None if last is None else Progress(last).fingerprint
-    if fingerprint is None:
+def check_changelogs(application: Application, progress: Progress, broker: Broker) -> None:
+    """Refuse to start where changelogs are not those that the application wrote.
+
+    Copies of its stores on disk would hide for a while that they are gone.
+    """
+    plan = application.topics
+    if progress.fingerprint is None:
+        _check_empty(application, broker)
         return
-    before = {store.changelog for store in Fingerprint.from_json(fingerprint).stores if store.partitions}
+    before = {store.changelog for store in Fingerprint.from_json(progress.fingerprint).stores if store.partitions}
     gone = [topic.name for topic in plan.missing if topic.name in before]
+    made = {topic: broker.describe_topic(topic).created_ms for topic in (set(plan.changelogs) & before) - set(gone)}
+    gone += [topic for topic, created_ms in made.items() if created_ms != progress.changelogs.get(topic, created_ms)]
     if gone:
-        message = f"changelogs were deleted since the application ran last: {', '.join(gone)}"
-        raise InternalTopicError(message, hint=_restore_hint(gone[0], application))
+        message = f"changelogs were deleted since the application ran last: {', '.join(sorted(gone))}"
+        raise InternalTopicError(message, hint=_restore_hint(gone[0], application.id))
+
+
+def _check_empty(application: Application, broker: Broker) -> None:
+    counts = broker.topics()
+    partitions = [(topic, number) for topic in application.topics.changelogs for number in range(counts.get(topic, 0))]
+    filled = sorted({topic for (topic, _), end in broker.end_offsets(partitions).items() if end})
+    if filled:
+        name = application.id
+        message = f"{name!r} has committed nothing, but there are records in its changelogs: {', '.join(filled)}"
+        hint = f"A reset did not come to its end: headrace reset app.py ({name}). Or use another application.id."
+        raise InternalTopicError(message, detail="Its stores would hold what it never counted.", hint=hint)
 
 
 def deleted_outputs(application: Application, topics: Iterable[str]) -> MissingOutputTopicError:

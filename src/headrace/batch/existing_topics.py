@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from headrace.batch.topics import PlannedTopic
 
 _UNLIMITED = -1
+_ALTER = (
+    "Change the settings of the topics, then start again: headrace topics alter TOPIC --config NAME=VALUE. "
+    "What is gone already stays gone; to start over: headrace reset app.py."
+)
 
 
 def check_existing(
@@ -33,9 +37,7 @@ def check_existing(
     if problems:
         message = f"internal topics have settings that lose records: {', '.join(problems)}"
         detail = "; ".join(f"{name}: {', '.join(found)}" for name, found in problems.items())
-        raise InternalTopicError(
-            message, detail=detail, hint="Change the settings of the topics on the broker, then start again."
-        )
+        raise InternalTopicError(message, detail=detail, hint=_ALTER)
 
 
 def _check_counts(counts: Mapping[PlannedTopic, int], application: str) -> None:

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import UpgradeError
+from headrace.batch.lineage import lineages
+from headrace.batch.serde_formats import format_of
+from headrace.errors import HeadraceError, UpgradeError
+from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 
 if TYPE_CHECKING:
     from headrace.batch.topics import TopicPlan
     from headrace.topology import Topology
+    from headrace.topology.nodes import TopologyGraph
     from headrace.topology.subtopologies import Subtopology
 
 FORMAT = 1
-"""The version of the JSON."""
+"""The version of the JSON. What was added since has a default that means: not known."""
+
+GENERATED = re.compile(r"\d{10}")
+"""What generated names have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +46,15 @@ class StoreShape:
     retain_duplicates: bool = False
     layout: str = ""
     """In which order entries lie, where there is a choice."""
+    key_format: str = ""
+    value_format: str = ""
+    """What the serdes write, where that is known."""
+    lineage: str = ""
+    """Where its content comes from: that of the processor that writes it."""
+    is_named: bool = True
+    """Whether the user gave it a name; one that was generated belongs to whichever store draws the same number."""
+    writer: str = ""
+    """The processor that writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +75,10 @@ class Fingerprint:
     stores: tuple[StoreShape, ...]
     repartitions: Mapping[str, int] = field(hash=False)
     """Repartition topics and their numbers of partitions."""
+    processors: Mapping[str, str] = field(hash=False, default_factory=dict)
+    """The lineage of each processor, by its name."""
+    retired: tuple[StoreShape, ...] = ()
+    """Stores that the program had once; their changelogs are still there."""
 
     def to_json(self) -> str:
         """As text that ``from_json`` reads."""
@@ -77,17 +98,28 @@ class Fingerprint:
             ),
             stores=tuple(StoreShape(**each) for each in found["stores"]),
             repartitions=found["repartitions"],
+            processors=found.get("processors", {}),
+            retired=tuple(StoreShape(**each) for each in found.get("retired", ())),
         )
+
+    def after(self, old: Fingerprint) -> Fingerprint:
+        """The same, with the stores remembered that ``old`` had and that are gone now."""
+        names = {store.name for store in self.stores}
+        gone = {store.name: store for store in (*old.retired, *old.stores) if store.name not in names}
+        return replace(self, retired=tuple(gone[name] for name in sorted(gone)))
 
 
 def fingerprint(topology: Topology, plan: TopicPlan) -> Fingerprint:
     """The fingerprint of a configured topology with the partitions of ``plan``."""
     groups = topology.subtopologies()
+    origins = lineages(topology.graph)
+    processors = {name for group in groups if not group.is_global for name in group.nodes}
     return Fingerprint(
         application=topology.graph.prefix or "",
         subtopologies=tuple(_subtopology(group, plan) for group in groups if not group.is_global),
-        stores=tuple(sorted(_stores(topology, groups, plan), key=lambda store: store.name)),
+        stores=tuple(sorted(_stores(topology, groups, plan, origins), key=lambda store: store.name)),
         repartitions={topic.name: topic.partitions for topic in plan.internal if topic.kind == "repartition"},
+        processors={name: origin for name, origin in origins.items() if name in processors},
     )
 
 
@@ -96,18 +128,22 @@ def _subtopology(group: Subtopology, plan: TopicPlan) -> SubtopologyShape:
     return SubtopologyShape(group.id, plan.tasks[group.id], tuple(sorted(read)))
 
 
-def _stores(topology: Topology, groups: Iterable[Subtopology], plan: TopicPlan) -> Iterable[StoreShape]:
+def _stores(
+    topology: Topology, groups: Iterable[Subtopology], plan: TopicPlan, origins: Mapping[str, str]
+) -> Iterable[StoreShape]:
     graph = topology.graph
     for group in groups:
         for name in group.stores:
-            changelog = graph.changelog_of(name)
             if group.is_global:
-                yield _shape(graph.global_stores[name], None, 1, changelog)
+                yield _shape(graph, graph.global_stores[name], None, 1)
             else:
-                yield _shape(graph.stores[name], group.id, plan.tasks[group.id], changelog)
+                # Others may read it as well: an operator is connected to its own store before all of them.
+                writer = next(iter(graph.users_of[name]))
+                shape = _shape(graph, graph.stores[name], group.id, plan.tasks[group.id])
+                yield replace(shape, writer=writer, lineage=origins[writer])
 
 
-def _shape(builder: Any, subtopology: int | None, partitions: int, changelog: str | None) -> StoreShape:
+def _shape(graph: TopologyGraph, builder: Any, subtopology: int | None, partitions: int) -> StoreShape:
     store = _sample(builder)
     full = str(getattr(store, "store_type", "") or f"{type(store).__module__}.{type(store).__qualname__}")
     return StoreShape(
@@ -117,13 +153,28 @@ def _shape(builder: Any, subtopology: int | None, partitions: int, changelog: st
         subtopology=subtopology,
         partitions=partitions,
         persistent=bool(getattr(store, "persistent", False)),
-        changelog=changelog,
+        changelog=graph.changelog_of(builder.name),
         retention_ms=builder.retention_ms,
         history_ms=builder.history_ms,
         window_size_ms=getattr(store, "window_size_ms", None),
         retain_duplicates=bool(getattr(store, "retain_duplicates", False)),
         layout=_layout(store),
+        key_format=_serde_format(graph, resolve_key_serde, store, "_key_serde"),
+        value_format=_serde_format(graph, resolve_value_serde, store, "_value_serde"),
+        is_named=_is_named(builder),
     )
+
+
+def _is_named(builder: Any) -> bool:
+    materialized = getattr(builder, "materialized", None)
+    return GENERATED.search(builder.name) is None or getattr(materialized, "queryable", False)
+
+
+def _serde_format(graph: TopologyGraph, resolve: Any, store: Any, attribute: str) -> str:
+    try:
+        return format_of(resolve(getattr(store, attribute), graph.config)) if hasattr(store, attribute) else ""
+    except HeadraceError:
+        return ""  # there is no default serde; whoever uses the store is told
 
 
 def _layout(store: Any) -> str:

@@ -13,6 +13,7 @@ from headrace.state.version import Version
 
 _TASK = "task:"
 _FINGERPRINT = "fingerprint"
+_CHANGELOGS = "changelogs"
 
 
 class TaskProgress(msgspec.Struct, frozen=True):
@@ -23,6 +24,8 @@ class TaskProgress(msgspec.Struct, frozen=True):
     next_punctuation_ms: int | None = None
     repartition_ends: dict[str, int] = {}
     """The next offset of each repartition topic that the task reads."""
+    anew: tuple[str, ...] = ()
+    """The stores whose local copies do not count at the next visit; see ``headrace.batch.upgrading``."""
 
 
 class Progress:
@@ -32,6 +35,9 @@ class Progress:
         extras: Mapping[str, str] = {} if last is None else last.extras
         self.batch_id = -1 if last is None else last.batch_id
         self.fingerprint = extras.get(_FINGERPRINT)
+        self.changelogs: dict[str, int] = msgspec.json.decode(extras.get(_CHANGELOGS, "{}"))
+        """When the changelogs were made: tells each from a later topic of the same name."""
+        self._noted = {name: extras.get(name) for name in (_FINGERPRINT, _CHANGELOGS)}
         self.tasks = {
             _task_id(name): msgspec.msgpack.decode(base64.b64decode(note), type=TaskProgress)
             for name, note in extras.items()
@@ -39,11 +45,32 @@ class Progress:
         }
 
     def notes(self, visited: Mapping[TaskId, TaskProgress]) -> dict[str, str | None]:
-        """The notes to commit: those of the tasks that were visited, and the rest."""
+        """The notes to commit: those of the tasks that were visited, and of the rest what has changed."""
         return {
-            _FINGERPRINT: self.fingerprint,
+            **self._changed(),
             **{f"{_TASK}{task}": _encoded(progress) for task, progress in visited.items()},
         }
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether there is something to note beside the tasks."""
+        return bool(self._changed())
+
+    def _changed(self) -> dict[str, str | None]:
+        general = {_FINGERPRINT: self.fingerprint, _CHANGELOGS: msgspec.json.encode(self.changelogs).decode()}
+        return {name: text for name, text in general.items() if text != self._noted[name]}
+
+    def notes_of_upgrade(self, tasks: Mapping[TaskId, TaskProgress]) -> dict[str, str | None]:
+        """The notes that leave ``tasks`` as the only ones there are."""
+        gone = {f"{_TASK}{task}": None for task in self.tasks if task not in tasks}
+        return {**gone, **self.notes(tasks)}
+
+    def committed(self, batch_id: int, tasks: Mapping[TaskId, TaskProgress], notes: Mapping[str, str | None]) -> None:
+        """The notes are committed: this is how far the application has come."""
+        self.batch_id = batch_id
+        gone = {name for name, note in notes.items() if note is None}
+        self.tasks = {task: known for task, known in self.tasks.items() if f"{_TASK}{task}" not in gone} | dict(tasks)
+        self._noted.update({name: notes[name] for name in self._noted if name in notes})
 
 
 def _task_id(name: str) -> TaskId:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -25,18 +25,20 @@ def restore_stale_stores(
     broker: Broker,
     committed: Mapping[TopicPartition, CommittedOffset],
     staged: Sequence[StagedSegment] = (),
+    new: Collection[str] = (),
 ) -> dict[tuple[str, str, int], int]:
     """Replay what a store has missed: from where its copy is, or all of it where there is no copy.
 
     Only committed batches are in a changelog, and its end is the version that the visit starts from. Where a source
     topic serves as changelog, that is what was committed of it. What an earlier visit of the same batch wrote is
-    ``staged``. How many records that took, by store, topic and partition.
+    ``staged``. Nobody misses the content of ``new`` stores. How many records that took, by store, topic and partition.
     """
     counts = {}
     for store, found in opening.stale.items():
         changelog = task.plan.store_to_changelog.get(store)
         if changelog is None:
-            log.warning("the store %s of task %s has no changelog: it starts empty", store, task.task_id)
+            if store not in new:
+                log.warning("the store %s of task %s has no changelog: it starts empty", store, task.task_id)
             task.restore(store, ())
             continue
         partition = (changelog, task.context.partition)

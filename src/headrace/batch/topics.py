@@ -60,6 +60,11 @@ class TopicPlan:
         """The internal topics that are still to be created."""
         return tuple(topic for topic in self.internal if not topic.exists)
 
+    @property
+    def changelogs(self) -> tuple[str, ...]:
+        """The changelogs of the application's own, without source topics that serve as such."""
+        return tuple(topic.name for topic in self.internal if topic.kind == "changelog")
+
     def task_ids(self) -> list[TaskId]:
         """All tasks, in order."""
         return [TaskId(subtopology, partition) for subtopology, n in self.tasks.items() for partition in range(n)]

@@ -78,8 +78,10 @@ class VisitRequest:
     @property
     def stores(self) -> StoreVisit:
         """The versions of the stores at the start and at the end."""
-        target = Version(self.batch.batch_id, self.visit.level, self.batch.epoch)
-        return StoreVisit(None if self.before is None else self.before.version, target)
+        target, before = Version(self.batch.batch_id, self.visit.level, self.batch.epoch), self.before
+        return (
+            StoreVisit(None, target) if before is None else StoreVisit(before.version, target, frozenset(before.anew))
+        )
 
     @property
     def committed(self) -> dict[TopicPartition, CommittedOffset]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.batch.offsets import OffsetRange
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from headrace.batch.application import Application
     from headrace.broker.port import Broker
 
-STARTED, STORES_WRITTEN, STAGED = "visit.started", "visit.stores-written", "visit.staged"
+ASKED, STARTED, STORES_WRITTEN, STAGED = "visit.asked", "visit.started", "visit.stores-written", "visit.staged"
 """Failpoints."""
 
 _LOCK_SECONDS = 30.0
@@ -44,13 +45,14 @@ def run_visit(
 ) -> VisitResult:
     """Do the work of one visit; records for other tasks go to ``sent``. An error leaves nothing behind that counts."""
     batch = request.batch
+    reach(ASKED)
     with ExitStack() as ending:
         stage = ending.enter_context(broker.stage(application.id, batch.epoch, batch.batch_id, request.attempt))
         output = VisitOutput(application, request, stage, broker, sent)
         source = VisitInput(request, broker)
         task = _task(application, request, output, source, clock, global_stores or {})
         ending.callback(task.abandon)
-        restored = _open(task, request, broker)
+        restored = _open(task, request, broker, application.id)
         reach(STARTED)
         with user_code(task.context):
             source.feed(task, batch.now_ms)
@@ -105,7 +107,9 @@ def _task(
     )
 
 
-def _open(task: StreamTask, request: VisitRequest, broker: Broker) -> Mapping[tuple[str, str, int], int]:
+def _open(
+    task: StreamTask, request: VisitRequest, broker: Broker, application: str
+) -> Mapping[tuple[str, str, int], int]:
     """Open the task where the last visit left it; returns what had to be replayed from changelogs for that."""
     before, earlier = request.before, request.earlier
     opening = task.open(
@@ -113,9 +117,11 @@ def _open(task: StreamTask, request: VisitRequest, broker: Broker) -> Mapping[tu
         positions=request.order.positions if earlier is None else None,
         kept=None if before is None else before.kept,
         wait_seconds=_LOCK_SECONDS,
+        # A process that was replaced while it slept would take what its successor wrote for something uncommitted.
+        check=partial(broker.check_lease, application, request.batch.epoch),
     )
     staged = () if earlier is None else earlier.segments
-    restored = restore_stale_stores(task, opening, broker, request.committed, staged)
+    restored = restore_stale_stores(task, opening, broker, request.committed, staged, request.stores.anew)
     task.start(request.committed if before is None else {})
     return restored
 

@@ -236,6 +236,11 @@ class EmbeddedBroker:
         with self._catalog.read() as connection:
             return leases.live_owner(connection, self._clock, application)
 
+    def check_lease(self, application: str, epoch: int) -> None:
+        """FencedError where another process than that of ``epoch`` has the application now, or none."""
+        with self._catalog.read() as connection:
+            leases.check_epoch(connection, application, epoch)
+
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> SegmentStage:
         """Write output that only ``commit`` makes visible. ``attempt`` tells the tries of a task apart."""
         groups.check_name(application, "application")

@@ -286,6 +286,9 @@ class Broker(Protocol):
     def lease_owner(self, application: str) -> Owner | None:
         """Who runs the application now."""
 
+    def check_lease(self, application: str, epoch: int) -> None:
+        """FencedError where another process than that of ``epoch`` has the application now, or none."""
+
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> Stage:
         """Write output that only ``commit`` makes visible. ``attempt`` tells the tries of a task apart."""
 

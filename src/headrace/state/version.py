@@ -23,8 +23,10 @@ class Visit:
     """Where a visit starts and where it ends.
 
     ``base`` is the version that counts: the last committed one or, when a task is visited a second time in a batch,
-    that of the earlier visit. None before the very first batch.
+    that of the earlier visit. None before the very first batch. ``anew`` names stores whose local copies do not count,
+    whatever their version: they are filled from their changelogs.
     """
 
     base: Version | None
     target: Version
+    anew: frozenset[str] = frozenset()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from headrace import StreamsBuilder
-from headrace.batch.compatibility import Effect, StoreMove, Upgrade, compare
+from headrace import StreamsBuilder, serdes
+from headrace.batch.compatibility import Effect, Upgrade, compare
 from headrace.batch.fingerprint import Fingerprint, fingerprint
 from headrace.batch.topics import plan_topics
 from headrace.errors import UpgradeError
@@ -76,7 +76,7 @@ def test_a_store_of_the_users_is_known_by_its_class_and_not_built() -> None:
 
 def test_nothing_changed() -> None:
     upgrade = compare(print_of(word_count), print_of(word_count))
-    assert (upgrade.changes, upgrade.moves, upgrade.rebuilt) == ((), (), ())
+    assert (upgrade.changes, upgrade.anew) == ((), frozenset())
     upgrade.check("app")
 
 
@@ -86,7 +86,8 @@ def test_new_stores_start_empty_and_old_ones_are_kept_on_disk() -> None:
 
     upgrade = compare(print_of(word_count), print_of(other))
     texts = {change.subject: change.text for change in upgrade.changes}
-    assert set(effects(upgrade).values()) == {Effect.NOTE}
+    assert set(effects(upgrade).values()) == {Effect.NOTE, Effect.NEW}
+    assert upgrade.anew == {"sums"}
     assert "starts empty" in texts["sums"]
     assert "are kept" in texts["counts"]
     assert "no longer read" in texts["lines"]
@@ -101,9 +102,31 @@ def test_a_subtopology_with_another_number_takes_its_stores_along() -> None:
 
     upgrade = compare(print_of(word_count), print_of(shifted))
     assert effects(upgrade)["counts"] is Effect.MOVE
-    assert upgrade.moves == (StoreMove("counts", 1, 2, 2),)
-    assert upgrade.moves[0].directories() == [("1_0/counts", "2_0/counts"), ("1_1/counts", "2_1/counts")]
+    assert upgrade.anew == {"counts"}
+    text = "the store moves from sub-topology 1 to 2; its content is read again from app-counts-changelog"
+    assert [change.text for change in upgrade.changes if change.effect is Effect.MOVE] == [text]
     upgrade.check("app")
+
+
+def test_a_store_without_a_changelog_cannot_move() -> None:
+    def counted(b: StreamsBuilder, store: Any = "u") -> None:
+        b.stream("lines").group_by_key().count(store, logging=False)
+
+    def shifted(b: StreamsBuilder) -> None:
+        b.stream("other").to("copy")
+        counted(b)
+
+    def in_memory(b: StreamsBuilder) -> None:
+        b.stream("other").to("copy")
+        counted(b, stores.in_memory("u"))
+
+    (refusal,) = compare(print_of(counted), print_of(shifted)).refusals
+    assert refusal.text == "the store moves from sub-topology 0 to 1; it has no changelog, so its content cannot follow"
+    assert "Add new streams and tables behind it" in (refusal.hint or "")
+    # What was in memory has ended with its application.
+    old = print_of(lambda b: counted(b, stores.in_memory("u")))
+    assert compare(old, print_of(in_memory)).refusals == ()
+    assert compare(old, print_of(in_memory)).anew == {"u"}
 
 
 def test_two_subtopologies_that_become_one_take_their_stores_along() -> None:
@@ -115,7 +138,7 @@ def test_two_subtopologies_that_become_one_take_their_stores_along() -> None:
         orders = b.table("orders", store="orders")
         orders.join(b.table("users", store="users"), first)
 
-    assert compare(print_of(apart), print_of(joined)).moves == (StoreMove("users", 1, 0, 2),)
+    assert compare(print_of(apart), print_of(joined)).anew == {"users"}
 
 
 def test_a_store_of_another_kind_is_refused() -> None:
@@ -135,23 +158,23 @@ def test_a_store_of_another_kind_is_refused() -> None:
 def test_another_format_of_the_same_kind_is_filled_again_from_the_changelog() -> None:
     old, new = print_of(word_count), print_of(word_count, dsl_store_format="HEADERS")
     upgrade = compare(old, new)
-    assert upgrade.rebuilt == ("counts",)
-    assert "filled again from app-counts-changelog" in upgrade.changes[0].text
+    assert upgrade.rebuilt == {"counts"}
+    assert "its content is read again from app-counts-changelog" in upgrade.changes[0].text
     upgrade.check("app")
     plain = print_of(keyed(stores.key_value(stores.persistent("s"))))
     stamped = print_of(keyed(stores.timestamped_key_value(stores.persistent_timestamped("s"))))
-    assert compare(plain, stamped).rebuilt == ("s",)
+    assert compare(plain, stamped).rebuilt == {"s"}
 
 
 def test_another_place_is_filled_again_from_the_changelog() -> None:
     upgrade = compare(print_of(word_count), print_of(word_count, dsl_store_suppliers_class="in_memory"))
-    assert upgrade.rebuilt == ("counts",)
+    assert upgrade.rebuilt == {"counts"}
     assert "it is kept in memory now" in upgrade.changes[0].text
 
 
 def test_another_retention_is_filled_again_from_the_changelog() -> None:
     upgrade = compare(print_of(windowed(10, retention=1000)), print_of(windowed(10, retention=2000)))
-    assert upgrade.rebuilt == ("w",)
+    assert upgrade.rebuilt == {"w"}
     assert "its retention was 1000 ms and is 2000 ms now" in upgrade.changes[0].text
 
 
@@ -168,7 +191,7 @@ def test_windows_of_another_size_are_refused() -> None:
 
 def test_another_history_is_filled_again() -> None:
     old, new = (keyed(stores.versioned_key_value(stores.versioned("v", history))) for history in (1000, 2000))
-    assert compare(print_of(old), print_of(new)).rebuilt == ("v",)
+    assert compare(print_of(old), print_of(new)).rebuilt == {"v"}
 
 
 def test_duplicates_or_not_is_refused() -> None:
@@ -219,7 +242,7 @@ def test_a_global_store_is_read_again() -> None:
         return lambda b: b.global_table(topic, store="rates")
 
     upgrade = compare(print_of(rates("rates")), print_of(rates("prices")))
-    assert upgrade.rebuilt == ("rates",)
+    assert upgrade.rebuilt == {"rates"}
     assert compare(print_of(rates("rates")), print_of(rates("rates"), {"rates": 9})).changes == ()
 
 
@@ -233,4 +256,78 @@ def test_entries_in_another_order_are_filled_again() -> None:
     made = print_of(word_count)
     (store,) = made.stores
     other = dataclasses.replace(made, stores=(dataclasses.replace(store, layout="by time"),))
-    assert compare(made, other).rebuilt == ("counts",)
+    assert compare(made, other).rebuilt == {"counts"}
+
+
+def unnamed(*before: str) -> Program:
+    """Counts of the topics before it, then of ``lines``; no store has a name."""
+
+    def program(b: StreamsBuilder) -> None:
+        for topic in (*before, "lines"):
+            b.stream(topic).group_by_key().count()
+
+    return program
+
+
+def test_a_generated_name_that_another_store_has_now_is_refused() -> None:
+    """The count of ``other`` comes first now and draws the number that the count of ``lines`` had."""
+    upgrade = compare(print_of(unnamed()), print_of(unnamed("other")))
+    (refusal,) = upgrade.refusals
+    assert refusal.subject == "KSTREAM-AGGREGATE-STATE-STORE-0000000001"
+    assert "it may be another store with the same number" in refusal.text
+
+
+def test_a_store_that_got_the_name_that_was_generated_goes_on() -> None:
+    def named(b: StreamsBuilder) -> None:
+        b.stream("other").group_by_key().count("others")
+        b.stream("lines").group_by_key().count("KSTREAM-AGGREGATE-STATE-STORE-0000000001")
+
+    upgrade = compare(print_of(unnamed()), print_of(named))
+    assert upgrade.refusals == ()
+    assert upgrade.anew == {"KSTREAM-AGGREGATE-STATE-STORE-0000000001", "others"}
+
+
+def test_what_is_added_behind_a_store_without_a_name_does_not_matter() -> None:
+    def longer(b: StreamsBuilder) -> None:
+        b.stream("lines").group_by_key().count().filter(lambda key, count: count > 1).to_stream().to("out")
+
+    assert compare(print_of(unnamed()), print_of(longer)).refusals == ()
+
+
+def test_stores_that_exchanged_their_names_are_refused() -> None:
+    def counts(lines: str, other: str) -> Program:
+        def program(b: StreamsBuilder) -> None:
+            b.stream("lines").group_by_key().count(lines)
+            b.stream("other").group_by_key().count(other)
+
+        return program
+
+    upgrade = compare(print_of(counts("a", "b")), print_of(counts("b", "a")))
+    assert {change.subject for change in upgrade.refusals} == {"a", "b"}
+    assert "it is filled now by what filled b before" in upgrade.refusals[0].text
+
+
+def test_other_serdes_are_refused_where_both_are_known() -> None:
+    def counted(key_serde: Any) -> Program:
+        return lambda b: b.stream("lines", key_serde=key_serde).group_by_key().count("c", key_serde=key_serde)
+
+    (refusal,) = compare(print_of(counted(serdes.string())), print_of(counted(serdes.json()))).refusals
+    assert refusal.text == "its keys were written with the serde string and would be read with json"
+    own = serdes.of(str.encode, bytes.decode)
+    assert compare(print_of(counted(serdes.string())), print_of(counted(own))).refusals == ()
+    (refusal,) = compare(print_of(word_count), print_of(word_count, default_key_serde="json")).refusals
+    assert "would be read with json" in refusal.text
+
+
+def test_a_store_that_comes_back_has_the_content_that_it_had() -> None:
+    full, less = print_of(word_count), print_of(lambda b: b.stream("lines").to("out"))
+    gone = less.after(full)
+    assert [store.name for store in gone.retired] == ["counts"]
+    back = compare(gone, full)
+    assert "with the content that it had" in {change.subject: change.text for change in back.changes}["counts"]
+    assert back.anew == {"counts"}
+    assert full.after(gone).retired == ()
+    other_kind = print_of(
+        lambda b: b.stream("lines").group_by_key().windowed_by(TimeWindows(9, grace=0)).count("counts")
+    )
+    assert "it was a kv store" in compare(gone, other_kind).refusals[0].text

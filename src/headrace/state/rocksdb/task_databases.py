@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import stat
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from rocksdict import Options
@@ -120,6 +122,9 @@ class TaskDatabases:
         self._databases.clear()
 
     def _open(self, name: str, path: Path, options: Options) -> VisitedDatabase:
+        if name in self._visit.anew:
+            with explained(path), suppress(FileNotFoundError):
+                shutil.rmtree(path)
         database = VisitedDatabase(
             path, options, self._visit, chunk_bytes=self._chunk_bytes, can_restore_from=self._can_restore_from
         )
