@@ -10,7 +10,7 @@ import builtins
 import importlib
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
 from headrace.durations import Duration, to_ms
@@ -29,6 +29,7 @@ from headrace.serde.primitives import (
     UuidSerde,
     VoidSerde,
 )
+from headrace.serde.typed_json import typed_json
 from headrace.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from headrace.type_variables import T
 
@@ -159,15 +160,28 @@ def void() -> Serde[None]:
     return _VOID
 
 
-def json() -> Serde[Any]:
+@overload
+def json() -> Serde[Any]: ...
+@overload
+def json(type: builtins.type[T]) -> Serde[T]: ...
+def json(type: Any = None) -> Serde[Any]:
     """Dicts, lists, text, numbers and booleans as JSON. What JSON cannot say is a SerializationError.
 
-    Dataclasses, dates and UUIDs can be written, and come back as dicts and text.
+    Dataclasses, dates and UUIDs can be written, and come back as dicts and text. With a ``type`` they come back as
+    objects of it: a dataclass, a ``msgspec.Struct``, a ``TypedDict`` or a pydantic model. What does not fit the type
+    is a SerializationError that names the field by its path.
 
     >>> json().serialize("topic", {"ms": 12})
     b'{"ms":12}'
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Purchase:
+    ...     item: str
+    ...     cents: int
+    >>> json(Purchase).deserialize("topic", b'{"item":"tea","cents":450}')
+    Purchase(item='tea', cents=450)
     """
-    return _JSON
+    return _JSON if type is None else typed_json(type)
 
 
 def list(inner: Serde[T] | None = None) -> Serde[builtins.list[T]]:
