@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from headrace.settings import CLIENT_SETTINGS, HANDED_ON, NOT_HERE, REQUIRED, SETTINGS, Setting
+from headrace.settings import CLIENT_SETTINGS, HANDED_ON, NOT_HERE, REQUIRED, SETTINGS, WITHOUT_EFFECT, Setting
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
@@ -53,6 +53,17 @@ def _lines() -> Iterator[str]:
         "## Settings of Kafka Streams that do not exist here",
         "",
         *_table(("setting", "instead"), ((f"`{name}`", text) for name, text in NOT_HERE.items())),
+        "",
+        "## Settings without effect",
+        "",
+        "They are checked and then read by nobody; when an application starts, one line of its log names those given.",
+        "",
+        *_table(("setting", "why"), ((f"`{name}`", text) for name, text in WITHOUT_EFFECT.items())),
+        "",
+        "## Settings of your own",
+        "",
+        "Any other name is the program's own: processors find it in `context.app_configs()`. A name that is nearly that",
+        "of a setting is taken for a misspelling and refused.",
     )
 
 

@@ -29,10 +29,14 @@ __all__ = ["StreamsConfig", "topology_optimizations"]
 _MAX_TAG_NAME, _MAX_TAG_VALUE = 20, 30
 _TRANSACTION_TIMEOUT_MS = 10_000
 _MAX_POLL_INTERVAL_MS = 300_000
+_RESERVED = ("headrace.", "__")
 
 
 class StreamsConfig:
-    """Settings by Kafka's names. What was not given has its default; an unknown name or a bad value is a ConfigError.
+    """Settings by Kafka's names. What was not given has its default; a misspelt name or a bad value is a ConfigError.
+
+    Names that are not near any of Kafka's or ours are the program's own: processors find them in
+    ``context.app_configs()``.
 
     What begins with ``consumer.``, ``producer.``, ``admin.``, ``topic.`` or ``spark.`` is handed on; only the
     few of them that the engine follows itself are checked. Secrets are not shown.
@@ -65,8 +69,9 @@ class StreamsConfig:
         if name not in SETTINGS:
             if name in self.originals:
                 return self.originals[name]
-            _is_handed_on(name)
-            return None
+            if isinstance(name, str) and name.startswith(HANDED_ON):
+                return None
+            raise _unknown(name, _near(name))
         return self._default(name)
 
     def __contains__(self, name: object) -> bool:
@@ -186,28 +191,42 @@ class StreamsConfig:
 
 
 def _is_handed_on(name: str) -> bool:
-    """Whether the setting is for someone else; an unknown one is an error."""
+    """Whether the setting is for someone else: Kafka's clients, Spark or the program itself; a misspelt one raises."""
     if name in SETTINGS:
         return False
     if isinstance(name, str) and name.startswith(HANDED_ON):
         return True
-    raise _unknown(name)
+    near = _near(name)
+    if near is not None or name in NOT_HERE or name in CLIENT_SETTINGS or not _may_be_own(name):
+        raise _unknown(name, near)
+    return True
 
 
-def _unknown(name: Any) -> ConfigError:
+def _may_be_own(name: Any) -> bool:
+    return isinstance(name, str) and name.strip() != "" and not name.startswith(_RESERVED)
+
+
+def _near(name: Any) -> str | None:
+    """The setting that was probably meant: spelled nearly alike, and alike in the first word."""
+    public = [known for known in SETTINGS if not known.startswith("__")]
+    spelled = str(name).lower().replace("_", ".").replace("-", ".")
+    for known in difflib.get_close_matches(spelled, public, n=3, cutoff=0.7):
+        if difflib.get_close_matches(spelled.partition(".")[0], [known.partition(".")[0]], cutoff=0.75):
+            return known
+    return None
+
+
+def _unknown(name: Any, near: str | None) -> ConfigError:
     if name in NOT_HERE:
         message = f"the setting {name} of Kafka Streams has no meaning here"
         return ConfigError(message, hint=NOT_HERE[name])
     message = f"unknown setting {name!r}"
     if name in CLIENT_SETTINGS:
         return ConfigError(message, hint=f"It belongs to Kafka's clients or topics: {CLIENT_SETTINGS[name]}{name}.")
-    public = [known for known in SETTINGS if not known.startswith("__")]
-    spelled = str(name).lower().replace("_", ".").replace("-", ".")
-    near = difflib.get_close_matches(spelled, public, n=1, cutoff=0.5)
-    hint = (
-        f"Did you mean {near[0]}?" if near else "Settings of Kafka's clients start with consumer., producer. or admin."
-    )
-    return ConfigError(message, hint=hint)
+    if near is None:
+        return ConfigError(message, hint="Settings of Kafka's clients start with consumer., producer. or admin.")
+    detail = f"if it is the program's own, it needs a name that is not so near, such as my.{name}"
+    return ConfigError(message, detail=detail, hint=f"Did you mean {near}?")
 
 
 def _extractor(name: str, value: Any) -> TimestampExtractor:

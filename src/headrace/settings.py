@@ -340,3 +340,44 @@ CLIENT_SETTINGS: Mapping[str, str] = {
     ),
 }
 """Names that need a prefix here, and which."""
+
+_ONE_PROCESS = "one process on one machine runs the application"
+_NO_CLIENTS = "the embedded broker is a directory: there is no connection to set up"
+
+WITHOUT_EFFECT: Mapping[str, str] = {
+    "application.server": _ONE_PROCESS,
+    "allow.os.group.write.access": "state directories belong to their owner alone",
+    "windowed.inner.class.serde": "give the serde itself: serdes.windowed(inner, size)",
+    "window.size.ms": "give the serde itself: serdes.windowed(inner, size)",
+    "processing.guarantee": "every record takes effect exactly once, whatever is set",
+    "commit.interval.ms": "a batch commits when it is done",
+    "buffered.records.per.partition": "max.records.per.batch says how much a batch reads",
+    "task.timeout.ms": "consumer.max.poll.interval.ms says how long a function may take",
+    "log.summary.interval.ms": "on_batch() and metrics() tell what was done",
+    "replication.factor": "the embedded broker keeps one copy",
+    "repartition.purge.interval.ms": "repartition topics are no topics of the broker",
+    "num.standby.replicas": _ONE_PROCESS,
+    "max.warmup.replicas": _ONE_PROCESS,
+    "acceptable.recovery.lag": _ONE_PROCESS,
+    "probing.rebalance.interval.ms": _ONE_PROCESS,
+    "rack.aware.assignment.strategy": _ONE_PROCESS,
+    "rack.aware.assignment.tags": _ONE_PROCESS,
+    "rack.aware.assignment.traffic_cost": _ONE_PROCESS,
+    "rack.aware.assignment.non_overlap_cost": _ONE_PROCESS,
+    "group.protocol": _ONE_PROCESS,
+    "metric.reporters": "ask for metrics()",
+    "built.in.metrics.version": "there is one version",
+    "enable.metrics.push": _NO_CLIENTS,
+    "security.protocol": _NO_CLIENTS,
+    "request.timeout.ms": _NO_CLIENTS,
+    "retry.backoff.ms": _NO_CLIENTS,
+    "reconnect.backoff.ms": _NO_CLIENTS,
+    "reconnect.backoff.max.ms": _NO_CLIENTS,
+    "connections.max.idle.ms": _NO_CLIENTS,
+    "metadata.recovery.strategy": _NO_CLIENTS,
+    "metadata.recovery.rebootstrap.trigger.ms": _NO_CLIENTS,
+    "receive.buffer.bytes": _NO_CLIENTS,
+    "send.buffer.bytes": _NO_CLIENTS,
+    "__iq.consistency.offset.vector.enabled__": "positions are kept with the replicas",
+}
+"""Settings of Kafka Streams that are checked and then read by nobody, and why. Whoever gives one is told at start."""

@@ -18,6 +18,7 @@ from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
+from headrace.lifecycle.idle_settings import warn_of_idle_settings
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
@@ -129,6 +130,7 @@ class Streams(Face):
             if self.state is not StreamsState.CREATED:
                 message = f"application {self.application_id} was started before: its state is {self.state}"
                 raise IllegalStateError(message, hint="Make another Streams object to run it again.")
+            warn_of_idle_settings(self._config)
             run = self._new_run()
             if not self._states.try_to_become(StreamsState.REBALANCING):
                 run.close()

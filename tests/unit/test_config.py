@@ -9,7 +9,7 @@ from typing import Any
 import cloudpickle
 import pytest
 
-from headrace import serde, timestamps
+from headrace import Processor, Record, StreamsBuilder, TopologyTestDriver, serde, timestamps
 from headrace.config import StreamsConfig, topology_optimizations
 from headrace.errors import ConfigError
 from headrace.records import ConsumedRecord
@@ -107,7 +107,11 @@ def test_a_required_setting_is_missed_when_it_is_asked_for() -> None:
         ("linger.ms", "producer.linger.ms"),
         ("auto.offset.reset", "consumer.auto.offset.reset"),
         ("task.assignor.class", "leave it out"),
-        ("xyzzy", "consumer., producer. or admin."),
+        ("headrace.xyzzy", "consumer., producer. or admin."),
+        ("__xyzzy__", "consumer., producer. or admin."),
+        ("num.threads", "Did you mean num.stream.threads?"),
+        ("state.directory", "Did you mean state.dir?"),
+        ("commit.interval", "Did you mean commit.interval.ms?"),
     ],
 )
 def test_an_unknown_name_is_an_error_that_says_where_to_go(name: str, hint: str) -> None:
@@ -116,6 +120,20 @@ def test_an_unknown_name_is_an_error_that_says_where_to_go(name: str, hint: str)
 
     assert name in raised.value.message
     assert hint in str(raised.value.hint)
+
+
+@pytest.mark.parametrize("name", ["xyzzy", "alert.threshold", "my.state.dir", "fraud.window.minutes", "region"])
+def test_other_names_are_the_programs_own_and_reach_processors(name: str) -> None:
+    class Look(Processor):
+        def process(self, record: Record[Any, Any]) -> None:
+            self.context.forward(record.with_value(self.context.app_configs()[name]))
+
+    builder = StreamsBuilder()
+    builder.stream("in").process(Look).to("out")
+    with TopologyTestDriver(builder.build(), {name: "as given"}) as driver:
+        driver.create_input_topic("in").pipe_input("a", "x")
+        assert driver.create_output_topic("out").read_value() == "as given"
+    assert StreamsConfig({name: 7})[name] == 7
 
 
 def test_asking_for_an_unknown_name_is_an_error_too() -> None:

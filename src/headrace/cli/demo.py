@@ -57,7 +57,6 @@ class _Demo:
             "bootstrap.servers": broker.address,
             "state.dir": directory / "state",
             "num.stream.threads": 2,
-            "commit.interval.ms": 500,
         }
         self._sentences = self._program.Sentences(broker)
         self._show = self._new_show(session)

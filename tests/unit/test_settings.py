@@ -1,0 +1,65 @@
+"""Which settings are read, and that those that are not are told of."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import headrace
+from headrace.config import StreamsConfig
+from headrace.lifecycle.idle_settings import warn_of_idle_settings
+from headrace.settings import SETTINGS, WITHOUT_EFFECT
+
+SOURCE = Path(headrace.__file__).parent
+LISTS = {SOURCE / "settings.py", SOURCE / "config.py"}
+"""Where a name is listed and checked: that is not reading it."""
+
+BEHIND = {
+    "application.id": "application_id",
+    "state.dir": "state_dir",
+    "processing.guarantee": "is_exactly_once",
+    "topology.optimization": "topology_optimizations",
+    "default.key.serde": "default_key_serde",
+    "default.value.serde": "default_value_serde",
+    "default.list.key.serde.inner": "default_list_inner_serde",
+    "default.list.value.serde.inner": "default_list_inner_serde",
+    "default.timestamp.extractor": "default_timestamp_extractor",
+}
+"""Settings that others read by a name of the configuration's own."""
+
+OLDER = {setting.older_name: name for name, setting in SETTINGS.items() if setting.older_name is not None}
+TEXTS = [path.read_text() for path in SOURCE.rglob("*.py") if path not in LISTS]
+
+
+def is_read(name: str) -> bool:
+    if name in OLDER:
+        return is_read(OLDER[name])
+    wanted = [f'"{name}"'] + ([f".{BEHIND[name]}"] if name in BEHIND else [])
+    return any(text in source for source in TEXTS for text in wanted)
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_is_read_or_listed_as_without_effect(name: str) -> None:
+    assert is_read(name) != (name in WITHOUT_EFFECT)
+
+
+def test_nothing_else_is_listed() -> None:
+    assert not set(WITHOUT_EFFECT) - set(SETTINGS)
+
+
+def test_settings_without_effect_are_told_of_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    given: dict[str, Any] = {"application.id": "a", "num.standby.replicas": 1, "commit.interval.ms": 5, "own": 1}
+    with caplog.at_level(logging.WARNING):
+        warn_of_idle_settings(StreamsConfig(given))
+    (line,) = caplog.messages
+    assert "num.standby.replicas (" in line
+    assert "commit.interval.ms (a batch commits when it is done)" in line
+    assert "application.id" not in line
+
+
+def test_where_all_have_effect_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    warn_of_idle_settings(StreamsConfig({"application.id": "a", "num.stream.threads": 2}))
+    assert not caplog.messages
