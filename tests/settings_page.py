@@ -62,8 +62,8 @@ def _lines() -> Iterator[str]:
         "",
         "## Settings of your own",
         "",
-        "Any other name is the program's own: processors find it in `context.app_configs()`. A name that is nearly that",
-        "of a setting is taken for a misspelling and refused.",
+        "Any other name is the program's own: processors find it in `context.app_configs()`. A name that is nearly",
+        "that of a setting is taken for a misspelling and refused.",
     )
 
 
