@@ -47,7 +47,7 @@ class Sensor:
         self._stats: list[Stat] = []
 
     def record(self, value: float = 1.0) -> None:
-        """Take one value: for a latency its nanoseconds."""
+        """Take one value: for a latency its nanoseconds, for that of a thread its milliseconds."""
         now_ms = self._clock()
         for stat in self._stats:
             stat.record(value, now_ms)

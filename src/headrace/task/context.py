@@ -171,12 +171,15 @@ class TaskContext:
         """The store's changelog; for a store without one the name it would have."""
         return self._changelogs.get(store_name) or f"{self.prefix}-{store_name}-changelog"
 
-    def drop(self, reason: str, node: str | None = None) -> None:
-        """Count a dropped record; the first of each reason is logged as a warning, later ones for debugging only."""
+    def drop(self, reason: str, node: str | None = None, record: Origin | None = None) -> None:
+        """Count a dropped record; the first of each reason is logged as a warning, later ones for debugging only.
+
+        ``record`` is given where it is not the one being processed: a record is read before its turn comes.
+        """
         level = logging.WARNING if self.metrics.drop(reason) == 1 else logging.DEBUG
         if log.isEnabledFor(level):
-            context = self.record_context
-            place = "no record" if context is None else context.metadata
+            origin = record or self.origin
+            place = "no record" if origin is None else "{}-{}@{}".format(*origin)
             log.log(level, "task %s dropped a record at node %s (%s): %s", self.task_id, node, place, reason)
 
     @contextmanager

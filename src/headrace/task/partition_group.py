@@ -210,7 +210,7 @@ class RecordQueue:
             if self._extract is not None or timestamp < 0:
                 timestamp = self._stamp(raw, key, value)
                 if timestamp < 0:
-                    self._task.drop("the extracted timestamp is negative", source.name)
+                    self._task.drop("the extracted timestamp is negative", source.name, raw)
                     skipped = raw
                     continue
             self.head = (timestamp, key, value, raw, False)
@@ -266,7 +266,7 @@ class RecordQueue:
                 hint="Set deserialization.exception.handler to log_and_continue, or to your own, to skip such records.",
                 at=place,
             ) from error
-        task.drop("the record could not be deserialized", node)
+        task.drop("the record could not be deserialized", node, raw)
 
 
 class PartitionGroup:

@@ -256,6 +256,20 @@ def test_a_skipped_record_counts_as_consumed() -> None:
     assert run.task.context.metrics.dropped_records_by_reason == {"the record could not be deserialized": 1}
 
 
+def test_the_place_of_a_skipped_record_is_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    source = Topology().add_source("source", ["in"], value_serde=Picky()).add_sink("sink", "out", "source")
+    run = Run(source, deserialization_exception_handler="log_and_continue").start()
+    run.feed(("bad", 5)).drain()
+    assert "node source (in-0@0): the record could not be deserialized" in caplog.text
+
+    def extractor(record: Any, partition_time: int) -> int:
+        return -1 if record.value == "late" else int(record.timestamp)
+
+    source = Topology().add_source("source", ["in"], timestamp_extractor=extractor).add_sink("sink", "out", "source")
+    Run(source).start().feed(("good", 5), ("late", 6), ("good", 7)).drain()
+    assert "node source (in-0@1): the extracted timestamp is negative" in caplog.text
+
+
 class Picky:
     """A serde that cannot read or write the text bad."""
 
