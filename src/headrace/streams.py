@@ -227,7 +227,7 @@ class Streams(Face):
     def metrics(self) -> Mapping[MetricName, float]:
         """Every metric of the application by its name, with Kafka's names where Kafka has one."""
         is_running = self._run is not None and not self.state.has_ended
-        lags = self._run.broker.lag(self.application_id) if self._run is not None and is_running else {}
+        lags = self._run.lags() if self._run is not None and is_running else {}
         return self._metrics.values(threads=len(self._threads) if is_running else 0, lags=lags)
 
     def store(self, name: str, *, timestamped: bool = False) -> Any:

@@ -35,7 +35,7 @@ PartitionOption = Annotated[
 ]
 FormatOption = Annotated[str | None, typer.Option("-f", "--format", metavar="FORMAT", help=f"{TOKENS}; \\n \\t \\x1f.")]
 KeyDelimiter = Annotated[
-    str | None, typer.Option("-K", "--key-delimiter", metavar="TEXT", help="Print keys too, with this after them.")
+    str | None, typer.Option("-K", "--key-delimiter", metavar="TEXT", help="What follows the key; a tab without it.")
 ]
 NullOption = Annotated[bool, typer.Option("-Z", "--null", help="Print NULL where a key or value is null.")]
 GroupOption = Annotated[
@@ -71,7 +71,7 @@ def consume(
     key_serde: KeySerde = "string",
     value_serde: ValueSerde = "string",
 ) -> None:
-    """Print the records of a topic, from the beginning to what is its end now.
+    """Print the records of a topic, keys before values, from the beginning to what is its end now.
 
     With -o end, or with --follow, it waits for new ones until Ctrl-C. Records of one partition are printed in their
     order, those of several by timestamp as far as that goes.
@@ -101,8 +101,11 @@ def _how_to_print(session: Session, printer: RecordPrinter, format: str | None, 
         return printer.as_json
     if format is not None and delimiter is not None:
         raise UsageError("-f says where the key is: it does not go with -K")
-    keys = "" if delimiter is None else "%k" + delimiter.replace("%", "%%")
-    return printer.formatted(f"{keys}%v\\n" if format is None else format)
+    if format is not None:
+        return printer.formatted(format)
+    if delimiter is not None:
+        return printer.formatted("%k" + delimiter.replace("%", "%%") + "%v\\n")
+    return printer.as_line
 
 
 def _partitions(broker: Broker, topic: str, wanted: list[int] | None) -> list[TopicPartition]:

@@ -49,6 +49,14 @@ class RecordPrinter:
         pieces.append(_constant(text[at:]))
         return lambda record: b"".join([piece(record) for piece in pieces])
 
+    def as_line(self, record: LogRecord) -> bytes:
+        """The value on one line, after key and tab where there is a key.
+
+        Nobody asked for the key: one that cannot be read is shown as its bytes.
+        """
+        value = self._value(record) + b"\n"
+        return value if record[4] is None else self._key_or_bytes(record) + b"\t" + value
+
     def as_json(self, record: LogRecord) -> bytes:
         """The record as a JSON object on one line."""
         topic, partition, offset, timestamp, key, value, headers = record
@@ -85,6 +93,12 @@ class RecordPrinter:
         if key is None:
             return self.null
         return self._safe(_read(record, "key", lambda: self.key_serde.decode_text(record[0], key)))
+
+    def _key_or_bytes(self, record: LogRecord) -> bytes:
+        try:
+            return self._key(record)
+        except SerializationError:
+            return self._safe(repr(record[4])[2:-1].encode())
 
     def _value(self, record: LogRecord) -> bytes:
         value = record[5]

@@ -7,21 +7,21 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.live import Live
 
 from headrace.cli import exits
 from headrace.cli.assignments import settings_of
 from headrace.cli.session import Session, command
 
-group = typer.Typer()
+if TYPE_CHECKING:
+    from headrace.cli.run_screen import RunScreen
 
-_FRAMES_PER_SECOND = 4
+group = typer.Typer()
 
 Program = Annotated[str, typer.Argument(metavar="FILE.py", help="The program; FILE.py:NAME where it has several.")]
 Set = Annotated[
@@ -55,22 +55,28 @@ def run(
     its variable config, a dict. Without an application.id there the name of the file is taken.
     """
     given = {**settings_of(settings or ()), **({} if threads is None else {"num.stream.threads": threads})}
+    try:
+        with _shown(session, program) as screen, _logging(screen):
+            app = _load(session, program, given)
+            _tell(screen, app)
+            _run(app, screen, until_idle=until_idle)
+    except KeyboardInterrupt:
+        _end_at_once()
+
+
+def _load(session: Session, program: str, given: dict[str, Any]) -> Any:
     program_config = importlib.import_module("headrace.cli.program_config")
     application = program_config.load_application(session, program)
     with application.broker() as broker:
         config = application.config.with_settings({"bootstrap.servers": broker.address, **given})
     _ship()
-    app = importlib.import_module("headrace.streams").Streams(application.topology, config)
-    try:
-        with _logging(session), _shown(app, session):
-            _run(app, until_idle=until_idle)
-    except KeyboardInterrupt:
-        _end_at_once()
+    return importlib.import_module("headrace.streams").Streams(application.topology, config)
 
 
-def _run(app: Any, *, until_idle: bool) -> None:
+def _run(app: Any, screen: RunScreen, *, until_idle: bool) -> None:
     """Start it and wait for its end; signals that come while it starts count too."""
     with importlib.import_module("headrace.lifecycle.signals").stop_signals() as wish:
+        screen.is_stopping = lambda: wish.is_there
         app.start()
     if wish.is_there:
         app.close()
@@ -100,47 +106,36 @@ def _ship() -> None:
 
 
 @contextmanager
-def _shown(app: Any, session: Session) -> Iterator[None]:
+def _shown(session: Session, program: str) -> Iterator[RunScreen]:
     screens = importlib.import_module("headrace.cli.run_screen")
     console = Console(highlight=False, markup=False, emoji=False)
     if session.out.json:
-        screen = screens.JsonLines(session.out)
+        yield screens.JsonLines(session.out)
     elif session.out.quiet:
-        screen = screens.Silence()
-    elif not console.is_terminal:
-        screen = screens.Lines(session.out)
+        yield screens.Silence(session.out)
+    elif not console.is_terminal or console.is_dumb_terminal:
+        yield screens.Lines(session.out)
     else:
-        screen = screens.Panel(f"{app.application_id}: Ctrl-C ends it", _lag_of(app))
+        panel = importlib.import_module("headrace.cli.run_panel").Panel(program, console)
+        with panel.shown():
+            yield panel
+
+
+def _tell(screen: RunScreen, app: Any) -> None:
+    """Let the screen know what the application does."""
+    screen.watch(app)
     app.on_state_change(screen.state)
     app.on_batch(screen.batch)
     app.on_restore(screen.restore)
-    if not isinstance(screen, screens.Panel):
-        yield
-        return
-    with Live(get_renderable=screen.render, console=console, refresh_per_second=_FRAMES_PER_SECOND):
-        yield
-
-
-def _lag_of(app: Any) -> Callable[[], int]:
-    last = 0
-
-    def lag() -> int:
-        nonlocal last
-        # The picture is drawn in a thread of its own, also while the application is being closed.
-        with suppress(Exception):
-            last = int(sum(value for name, value in app.metrics().items() if name.name == "records-lag"))
-        return last
-
-    return lag
 
 
 @contextmanager
-def _logging(session: Session) -> Iterator[None]:
+def _logging(screen: RunScreen) -> Iterator[None]:
     """Warnings of ours as notes."""
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            session.out.note(f"{record.levelname.lower()}: {record.getMessage()}")
+            screen.note(f"{record.levelname.lower()}: {record.getMessage()}")
 
     notes = Notes(logging.WARNING)
     logger = logging.getLogger("headrace")

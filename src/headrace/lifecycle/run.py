@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.batch.lag import lags
 from headrace.broker import open_broker
 from headrace.errors import UnsupportedError
 from headrace.lifecycle import preflight, state_directory
@@ -21,7 +22,7 @@ from headrace.query.replicas import Replicas
 
 if TYPE_CHECKING:
     from headrace.batch.reports import BatchReport
-    from headrace.broker.port import Broker
+    from headrace.broker.port import Broker, TopicPartition
     from headrace.config import StreamsConfig
     from headrace.topology import Topology
 
@@ -87,6 +88,10 @@ class Run:
             ending.callback(self.replicas.close)
             ending.callback(self._background.stop)
             self.supervisor.close()
+
+    def lags(self) -> dict[TopicPartition, int]:
+        """Offsets still to be read, by partition."""
+        return lags(self.engine.application, self.broker)
 
     def _on_batch(self, report: BatchReport) -> None:
         self.supervisor.batch_done()

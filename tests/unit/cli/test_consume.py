@@ -28,12 +28,18 @@ def lines(broker: Broker) -> None:
 
 
 def values(headrace: Headrace, *options: str) -> str:
-    return headrace("consume", "lines", *options).out.replace("\n", "")
+    return headrace("consume", "lines", "-f", "%v", *options).out
 
 
-def test_prints_values_by_time_and_ends(headrace: Headrace) -> None:
-    assert headrace("consume", "lines").out == "A\nC\nB\nD\n"
-    assert headrace("consume", "lines", "-e").out == "A\nC\nB\nD\n"
+def test_prints_keys_and_values_by_time_and_ends(headrace: Headrace) -> None:
+    assert headrace("consume", "lines").out == "a\tA\nc\tC\nb\tB\nd\tD\n"
+    assert headrace("consume", "lines", "-e").out == "a\tA\nc\tC\nb\tB\nd\tD\n"
+
+
+def test_a_key_is_shown_where_there_is_one(headrace: Headrace, broker: Broker) -> None:
+    broker.create_topic("keys")
+    broker.append([NewRecord("keys", None, b"1"), NewRecord("keys", b"k", b"2"), NewRecord("keys", b"\xff\0", b"3")])
+    assert headrace("consume", "keys", "--key-serde", "long").out == "1\nk\t2\n\\xff\\x00\t3\n"
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from headrace import StreamsState
 from headrace.batch.reports import BatchReport
 from headrace.broker.port import Broker
-from headrace.cli.run_screen import Panel
 from headrace.errors import ProcessingError
 from headrace.lifecycle import run
-from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 from tests.unit.cli.conftest import Headrace
 from tests.unit.lifecycle.engine_double import EngineDouble
 
@@ -122,34 +118,3 @@ def test_a_topic_that_is_missing_is_named(headrace: Headrace, broker: Broker) ->
 )
 def test_what_cannot_be_meant_is_refused(headrace: Headrace, arguments: Any, code: int, said: str) -> None:
     assert said in headrace.fails("run", *arguments, code=code)
-
-
-def test_the_panel_shows_what_is_going_on() -> None:
-    now = [0.0]
-    panel = Panel("shout", lambda: 17, clock=lambda: now[0])
-    panel.state(StreamsState.RUNNING, StreamsState.REBALANCING)
-    panel.batch(REPORT)
-    now[0] = 5.0
-    panel.batch(REPORT)
-    panel.restore(RestoreEvent(RestoreStep.BATCH, "counts", "changelog", 1, 30, 10, 40, 70))
-
-    shown = drawn(panel)
-    assert "RUNNING" in shown
-    assert "2,400" in shown
-    assert " 240 " in shown
-    assert " 17 " in shown
-    assert "4 (null key)" in shown
-    assert "restoring counts 1" in shown
-    assert "30/60" in shown
-
-    panel.restore(RestoreEvent(RestoreStep.END, "counts", "changelog", 1, 60, 10, 70, 70))
-    now[0] = 60.0
-    assert "restoring" not in drawn(panel)
-    assert panel.rate() == 0
-
-
-def drawn(panel: Panel) -> str:
-    console = Console(width=140)
-    with console.capture() as captured:
-        console.print(panel.render())
-    return captured.get()
