@@ -113,4 +113,5 @@ class Lines(_Events):
 
 
 def reasons(dropped: Any) -> str:
+    """How many for which reason."""
     return ", ".join(f"{count:,} ({reason})" for reason, count in dropped.items())
