@@ -35,12 +35,20 @@ class SqlError(HeadraceError, ValueError):
         fragment: str | None = None,
         detail: str | None = None,
         hint: str | None = None,
+        offset: int | None = None,
     ) -> None:
         super().__init__(message, detail=detail, hint=hint)
         self.code = code
         self.place = place
         self.fragment = fragment
         """The line of the text, the wrong part underlined."""
+        self.offset = offset
+        """Where in the text it is, for whoever has the text: see ``locate``."""
+
+    def locate(self, text: str) -> None:
+        """Say where in ``text`` it is, if that is known and was not said yet."""
+        if self.offset is not None and self.place is None:
+            self.place, self.fragment = place_of(text, self.offset), underlined(text, self.offset, self.offset + 1)
 
     def __str__(self) -> str:
         where = f"line {self.place}: " if self.place else ""

@@ -1,0 +1,68 @@
+"""What is known by name. A catalog is a value: a statement that is only tried changes a copy."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from headrace.sql.catalog.sources import Source
+from headrace.sql.errors import SqlError
+from headrace.sql.tree.types import Array, Field, Map, Registered, SqlType, Struct
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """Sources and types by their names."""
+
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    types: Mapping[str, SqlType] = field(default_factory=dict)
+
+    def source(self, name: str, offset: int | None = None) -> Source:
+        """The stream or table of that name; an error that names the nearest one where there is none."""
+        found = self.sources.get(name)
+        if found is None:
+            near = difflib.get_close_matches(name, self.sources, 1)
+            hint = f"Did you mean {near[0]}?" if near else "SHOW STREAMS; and SHOW TABLES; list those there are."
+            message = f"there is no stream or table {name}"
+            raise SqlError("name.source", message, hint=hint, offset=offset)
+        return found
+
+    def with_source(self, source: Source) -> Catalog:
+        """The catalog with one more source, or another one under its name."""
+        return replace(self, sources={**self.sources, source.name: source})
+
+    def without_source(self, name: str) -> Catalog:
+        """The catalog without that source."""
+        return replace(self, sources={key: value for key, value in self.sources.items() if key != name})
+
+    def with_type(self, name: str, type_: SqlType) -> Catalog:
+        """The catalog with one more name for a type."""
+        return replace(self, types={**self.types, name: type_})
+
+    def without_type(self, name: str) -> Catalog:
+        """The catalog without that name."""
+        return replace(self, types={key: value for key, value in self.types.items() if key != name})
+
+    def resolved(self, type_: SqlType, offset: int | None = None) -> SqlType:
+        """The type with what registered names stand for."""
+        match type_:
+            case Registered(name):
+                return self._registered(name, offset)
+            case Array(item):
+                return Array(self.resolved(item, offset))
+            case Map(key, value):
+                return Map(self.resolved(key, offset), self.resolved(value, offset))
+            case Struct(fields):
+                return Struct(tuple(Field(each.name, self.resolved(each.type, offset)) for each in fields))
+            case _:
+                return type_
+
+    def _registered(self, name: str, offset: int | None) -> SqlType:
+        found = self.types.get(name)
+        if found is None:
+            hint = "Types are BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), STRING, BYTES, DATE, TIME, TIMESTAMP,"
+            hint += " ARRAY<t>, MAP<k, v>, STRUCT<...>, and those of CREATE TYPE."
+            message = f"there is no type {name}"
+            raise SqlError("name.type", message, hint=hint, offset=offset)
+        return found

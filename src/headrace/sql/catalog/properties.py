@@ -1,0 +1,112 @@
+"""WITH: the properties of a new stream or table, checked as far as each can be by itself."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TypeVar
+
+from headrace.sql.errors import SqlError
+from headrace.sql.tree.expressions import Literal, NullLiteral
+from headrace.sql.tree.queries import Duration, WindowKind
+from headrace.sql.tree.statements import Properties
+
+T = TypeVar("T")
+_DURATION = re.compile(r"\s*(\d+)\s+((?:DAY|HOUR|MINUTE|SECOND|MILLISECOND)S?)\s*", re.IGNORECASE)
+_BLANKS = {"SPACE": " ", "TAB": "\t"}
+_SHARED = """
+KAFKA_TOPIC FORMAT KEY_FORMAT VALUE_FORMAT KEY_DELIMITER VALUE_DELIMITER WRAP_SINGLE_VALUE PARTITIONS REPLICAS
+RETENTION_MS TIMESTAMP TIMESTAMP_FORMAT KEY_SCHEMA_ID VALUE_SCHEMA_ID KEY_SCHEMA_FULL_NAME VALUE_SCHEMA_FULL_NAME
+VALUE_AVRO_SCHEMA_FULL_NAME KEY_PROTOBUF_NULLABLE_REPRESENTATION VALUE_PROTOBUF_NULLABLE_REPRESENTATION
+"""
+SHARED = frozenset(_SHARED.split())
+"""What may be said of any source."""
+OF_SOURCES = SHARED | {"WINDOW_TYPE", "WINDOW_SIZE", "SOURCED_BY_CONNECTOR", "SOURCE_CONNECTOR"}
+"""What may be said of a source that a topic is registered as."""
+
+
+class SourceProperties:
+    """The properties by their names in upper case."""
+
+    def __init__(self, given: Properties, allowed: frozenset[str]) -> None:
+        self._values: dict[str, Literal] = {}
+        for written, value in given:
+            name = written.upper()
+            if name not in allowed:
+                raise _unknown(written, allowed)
+            if name in self._values:
+                raise _wrong(name, "it is given twice")
+            self._values[name] = value
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def text(self, name: str) -> str | None:
+        """A text; None where it is not given."""
+        return self._typed(name, str, "a text in single quotes")
+
+    def whole(self, name: str) -> int | None:
+        """A whole number, also one written as a text."""
+        value = self._value(name)
+        if isinstance(value, str) and value.strip().isdigit():
+            return int(value)
+        return self._typed(name, int, "a whole number")
+
+    def flag(self, name: str) -> bool | None:
+        """TRUE or FALSE, also written as a text."""
+        value = self._value(name)
+        if isinstance(value, str) and value.strip().lower() in {"true", "false"}:
+            return value.strip().lower() == "true"
+        return self._typed(name, bool, "true or false")
+
+    def delimiter(self, name: str) -> str | None:
+        """One character, or the name of a blank."""
+        value = self.text(name)
+        if value is None or value.upper() in _BLANKS:
+            return value
+        if not value.strip():
+            raise _wrong(name, "a blank is written as SPACE or TAB", code="format.delimiter")
+        if len(value) != 1:
+            raise _wrong(name, f"{value!r} is not one character, SPACE or TAB", code="format.delimiter")
+        return value
+
+    def window_kind(self) -> WindowKind | None:
+        """Of the windows in the keys."""
+        value = self.text("WINDOW_TYPE")
+        if value is None:
+            return None
+        if value.upper() not in WindowKind.__members__:
+            raise _wrong("WINDOW_TYPE", f"{value!r} is not TUMBLING, HOPPING or SESSION", code="ddl.window-size")
+        return WindowKind(value.upper())
+
+    def duration_ms(self, name: str) -> int | None:
+        """A number and a unit of time, in milliseconds."""
+        value = self.text(name)
+        if value is None:
+            return None
+        found = _DURATION.fullmatch(value)
+        if found is None or not int(found[1]):
+            raise _wrong(name, f"{value!r} is no length of time such as '30 SECONDS'", code="ddl.window-size")
+        return Duration(int(found[1]), found[2].upper()).ms
+
+    def _value(self, name: str) -> object:
+        literal = self._values.get(name)
+        return None if literal is None or isinstance(literal, NullLiteral) else literal.value
+
+    def _typed(self, name: str, kind: type[T], what: str) -> T | None:
+        value = self._value(name)
+        # TRUE is a number to Python, not to SQL.
+        if value is None or (isinstance(value, kind) and isinstance(value, bool) == (kind is bool)):
+            return value
+        raise _wrong(name, f"it must be {what}")
+
+
+def _unknown(name: str, allowed: frozenset[str]) -> SqlError:
+    near = difflib.get_close_matches(name.upper(), allowed, 1)
+    message = f"there is no property {name}"
+    return SqlError("ddl.property", message, hint=f"Did you mean {near[0]}?" if near else None)
+
+
+def _wrong(name: str, why: str, *, code: str = "ddl.property") -> SqlError:
+    message = f"the property {name} is wrong: {why}"
+    return SqlError(code, message)

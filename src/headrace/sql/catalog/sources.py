@@ -1,0 +1,42 @@
+"""A stream or a table: its schema, its topic, and how its records are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.sql.formats.format_info import ColumnsFormat
+from headrace.sql.schema import Schema
+from headrace.sql.tree.queries import Emit, WindowKind
+from headrace.sql.tree.statements import SourceKind
+
+
+@dataclass(frozen=True, slots=True)
+class TimestampColumn:
+    """The column that gives records their time; ``pattern`` says how its text is read."""
+
+    name: str
+    pattern: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WindowedKeys:
+    """The windows in the keys of a source; sessions have no size."""
+
+    kind: WindowKind
+    size_ms: int | None = None
+    emit: Emit = Emit.CHANGES
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a statement made, or registered."""
+
+    kind: SourceKind
+    name: str
+    schema: Schema
+    topic: str
+    key_format: ColumnsFormat
+    value_format: ColumnsFormat
+    timestamp: TimestampColumn | None = None
+    windows: WindowedKeys | None = None
+    is_read_only: bool = False

@@ -1,0 +1,98 @@
+"""Whether a format can carry certain columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from headrace.sql.errors import SqlError
+from headrace.sql.formats import format_info as formats
+from headrace.sql.formats.format_info import Feature, Format
+from headrace.sql.schema import Column
+from headrace.sql.tree.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, Array, Map, SqlType, Struct
+
+_BY_KAFKA = (INTEGER, BIGINT, DOUBLE, STRING, BYTES)
+_MAPS_BY_TEXT = (formats.AVRO, formats.JSON, formats.JSON_SR, formats.PROTOBUF, formats.PROTOBUF_NOSR)
+_AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def check_columns(columns: Sequence[Column], format_: Format) -> None:
+    """Refuse columns that the format cannot write."""
+    if format_ is formats.NONE and columns:
+        raise _refused("format.none", f"the format NONE carries no columns, and there are {_names(columns)}")
+    if format_ is formats.KAFKA and len(columns) > 1:
+        raise _refused("format.single-column", f"the format KAFKA carries one column only, not {_names(columns)}")
+    for column in columns:
+        _check_type(column, format_)
+        if format_ is formats.AVRO:
+            _check_avro_names(column)
+
+
+def check_key_types(columns: Sequence[Column]) -> None:
+    """Maps are not written the same way each time, so they cannot be in keys."""
+    for column in columns:
+        if any(isinstance(inner, Map) for inner in parts_of(column.type)):
+            message = f"the key column `{column.name}` contains a MAP: equal maps may become different bytes"
+            raise _refused("format.type", message)
+
+
+def check_wrapping(columns: Sequence[Column], format_: Format, wrap: bool) -> None:
+    """Refuse WRAP_SINGLE_VALUE where it says nothing, or what the format cannot do."""
+    if len(columns) > 1:
+        raise _refused("format.wrapping", f"WRAP_SINGLE_VALUE is for one value column, and there are {len(columns)}")
+    if (Feature.WRAP if wrap else Feature.UNWRAP) not in format_.features:
+        message = f"the format {format_.name} cannot do WRAP_SINGLE_VALUE={str(wrap).lower()}"
+        raise _refused("format.wrapping", message)
+
+
+def parts_of(type_: SqlType) -> Iterator[SqlType]:
+    """The type itself and all types inside it."""
+    yield type_
+    match type_:
+        case Array(item):
+            yield from parts_of(item)
+        case Map(key, value):
+            yield from parts_of(key)
+            yield from parts_of(value)
+        case Struct(fields):
+            for each in fields:
+                yield from parts_of(each.type)
+
+
+def _check_type(column: Column, format_: Format) -> None:
+    type_ = column.type
+    if format_ is formats.KAFKA and type_ not in _BY_KAFKA:
+        raise _cannot(format_, column, _base(type_))
+    if format_ is formats.DELIMITED and isinstance(type_, Array | Map | Struct):
+        raise _cannot(format_, column, _base(type_))
+    if format_ in _MAPS_BY_TEXT:
+        for inner in parts_of(type_):
+            if isinstance(inner, Map) and inner.key != STRING:
+                raise _cannot(format_, column, f"MAP with keys of type {inner.key}: only STRING keys can be written")
+
+
+def _check_avro_names(column: Column) -> None:
+    names = [
+        column.name,
+        *(each.name for part in parts_of(column.type) if isinstance(part, Struct) for each in part.fields),
+    ]
+    for name in names:
+        if not _AVRO_NAME.fullmatch(name):
+            message = f"Avro has no names such as `{name}`: letters, digits and _, and no digit first"
+            raise _refused("format.name", message)
+
+
+def _base(type_: SqlType) -> str:
+    return re.split(r"[<(]", str(type_), maxsplit=1)[0]
+
+
+def _cannot(format_: Format, column: Column, what: str) -> SqlError:
+    return _refused("format.type", f"the format {format_.name} cannot carry the column `{column.name}`: {what}")
+
+
+def _names(columns: Sequence[Column]) -> str:
+    return ", ".join(f"`{column.name}`" for column in columns)
+
+
+def _refused(code: str, message: str) -> SqlError:
+    return SqlError(code, message)

@@ -1,0 +1,94 @@
+"""The formats of a source, from what was said about them and from the defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from headrace.sql.catalog.properties import SourceProperties
+from headrace.sql.errors import SqlError
+from headrace.sql.formats.format_info import (
+    AVRO,
+    DELIMITER,
+    FORMATS,
+    NULLABLE,
+    PROTOBUF,
+    SCHEMA_ID,
+    SCHEMA_NAME,
+    UNWRAP_PRIMITIVES,
+    Format,
+)
+
+DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
+DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
+_AVRO_NAMESPACE = "io.confluent.ksql.avro_schemas"
+WRAP_VALUES = "ksql.persistence.wrap.single.values"
+
+
+def named_formats(properties: SourceProperties, settings: Mapping[str, str]) -> tuple[Format, Format]:
+    """Of key and value: given for both at once, one by one, or by default."""
+    both = properties.text("FORMAT")
+    for name in ("KEY_FORMAT", "VALUE_FORMAT"):
+        if both is not None and name in properties:
+            message = f"FORMAT and {name} are both given, and FORMAT is the format of key and value"
+            raise SqlError("format.both", message, hint="Give FORMAT alone, or KEY_FORMAT and VALUE_FORMAT.")
+    key = both or properties.text("KEY_FORMAT") or settings.get(DEFAULT_KEY_FORMAT, "KAFKA")
+    value = both or properties.text("VALUE_FORMAT") or settings.get(DEFAULT_VALUE_FORMAT)
+    if value is None:
+        hint = f"Write WITH (VALUE_FORMAT='JSON'), or set a default: {DEFAULT_VALUE_FORMAT}."
+        raise SqlError("format.missing", "the VALUE_FORMAT is missing", hint=hint)
+    return format_named(key), format_named(value)
+
+
+def format_named(name: str) -> Format:
+    """The format of that name."""
+    found = FORMATS.get(name.upper())
+    if found is None:
+        message = f"there is no format {name}"
+        raise SqlError("format.unknown", message, hint=f"Formats are {', '.join(sorted(FORMATS))}.")
+    return found
+
+
+def key_properties(properties: SourceProperties, format_: Format, source: str) -> dict[str, str]:
+    """What was said about the format of the key. A key schema of Avro is named after the source by default."""
+    default = "".join(map(str.capitalize, source.split("_"))) if format_ is AVRO else None
+    said = {
+        DELIMITER: properties.delimiter("KEY_DELIMITER"),
+        SCHEMA_NAME: properties.text("KEY_SCHEMA_FULL_NAME") or (default and f"{_AVRO_NAMESPACE}.{default}Key"),
+        SCHEMA_ID: properties.whole("KEY_SCHEMA_ID"),
+        NULLABLE: properties.text("KEY_PROTOBUF_NULLABLE_REPRESENTATION"),
+    }
+    return _checked(said, format_, "KEY")
+
+
+def value_properties(properties: SourceProperties, format_: Format) -> dict[str, str]:
+    """What was said about the format of the value."""
+    name = properties.text("VALUE_SCHEMA_FULL_NAME")
+    said = {
+        DELIMITER: properties.delimiter("VALUE_DELIMITER"),
+        SCHEMA_NAME: properties.text("VALUE_AVRO_SCHEMA_FULL_NAME") if name is None else name,
+        SCHEMA_ID: properties.whole("VALUE_SCHEMA_ID"),
+        NULLABLE: properties.text("VALUE_PROTOBUF_NULLABLE_REPRESENTATION"),
+    }
+    return _checked(said, format_, "VALUE")
+
+
+def _checked(said: Mapping[str, str | int | None], format_: Format, side: str) -> dict[str, str]:
+    given = {
+        name: str(value).strip() if name == SCHEMA_NAME else str(value)
+        for name, value in said.items()
+        if value is not None
+    }
+    if SCHEMA_ID in given and not format_.infers:
+        message = f"{side}_SCHEMA_ID is given, but the format {format_.name} has no schemas in a registry"
+        raise SqlError("format.property", message)
+    for name, value in given.items():
+        if name not in format_.properties:
+            code = "format.delimiter" if name == DELIMITER else "format.property"
+            message = f"the format {format_.name} has no property {name}"
+            raise SqlError(code, message)
+        if not value:
+            message = f"the property {name} of the format {format_.name} is empty"
+            raise SqlError("format.property", message)
+    if NULLABLE in given:
+        given[NULLABLE] = given[NULLABLE].lower()
+    return given | ({UNWRAP_PRIMITIVES: "true"} if format_ is PROTOBUF else {})

@@ -1,0 +1,101 @@
+"""Columns and schemas: what a row is made of, in the order in which it was declared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from headrace.sql.tree.types import BIGINT, BYTES, INTEGER, STRING, Array, Field, Map, SqlType, Struct
+
+
+class Part(Enum):
+    """Which part of a record a column is in."""
+
+    KEY = " KEY"
+    VALUE = ""
+    HEADERS = " HEADERS"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a stream or table; ``header`` is the one header that it shows."""
+
+    name: str
+    type: SqlType
+    part: Part = Part.VALUE
+    header: str | None = None
+
+    def __str__(self) -> str:
+        part = self.part.value if self.header is None else f" HEADER('{self.header}')"
+        return f"{in_back_ticks(self.name)} {type_text(self.type)}{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Columns in order; names are unique in the key, in the value, and between value and headers."""
+
+    columns: tuple[Column, ...]
+
+    @property
+    def key(self) -> tuple[Column, ...]:
+        """The columns of the key."""
+        return self._of(Part.KEY)
+
+    @property
+    def value(self) -> tuple[Column, ...]:
+        """The columns of the value."""
+        return self._of(Part.VALUE)
+
+    @property
+    def headers(self) -> tuple[Column, ...]:
+        """The columns that show headers."""
+        return self._of(Part.HEADERS)
+
+    def find(self, name: str) -> Column | None:
+        """The column of that name."""
+        return next((column for column in self.columns if column.name == name), None)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __str__(self) -> str:
+        """As ksqlDB writes a schema, every name in back-ticks."""
+        return ", ".join(map(str, self.columns))
+
+    def _of(self, part: Part) -> tuple[Column, ...]:
+        return tuple(column for column in self.columns if column.part is part)
+
+
+ROWTIME, ROWPARTITION, ROWOFFSET = "ROWTIME", "ROWPARTITION", "ROWOFFSET"
+WINDOWSTART, WINDOWEND = "WINDOWSTART", "WINDOWEND"
+PSEUDO_COLUMNS = {ROWTIME: BIGINT, ROWPARTITION: INTEGER, ROWOFFSET: BIGINT}
+"""Columns that every source has without declaring them."""
+WINDOW_BOUNDS = {WINDOWSTART: BIGINT, WINDOWEND: BIGINT}
+"""Columns that windowed sources have, too."""
+RESERVED_COLUMNS = frozenset((*PSEUDO_COLUMNS, *WINDOW_BOUNDS))
+ALL_HEADERS = Array(Struct((Field("KEY", STRING), Field("VALUE", BYTES))))
+"""The type of a HEADERS column."""
+
+
+def schema_of(columns: Iterable[Column]) -> Schema:
+    """A schema of these columns."""
+    return Schema(tuple(columns))
+
+
+def in_back_ticks(name: str) -> str:
+    """The name quoted, whether it needs it or not."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def type_text(type_: SqlType) -> str:
+    """The text of a type inside a schema: names of fields are quoted, whether they need it or not."""
+    match type_:
+        case Array(item):
+            return f"ARRAY<{type_text(item)}>"
+        case Map(key, value):
+            return f"MAP<{type_text(key)}, {type_text(value)}>"
+        case Struct(fields):
+            return f"STRUCT<{', '.join(f'{in_back_ticks(field.name)} {type_text(field.type)}' for field in fields)}>"
+        case _:
+            return str(type_)

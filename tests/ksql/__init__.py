@@ -1,0 +1,1 @@
+"""ksqlDB's own cases, run where they are: they are read from a folder outside the project."""
