@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headrace import errors, query, timestamps
     from headrace import serde as serdes
+    from headrace.client.topics import Topics, topics
     from headrace.dsl.branched import BranchedKStream
     from headrace.dsl.builder import StreamsBuilder
     from headrace.dsl.cogrouped import CogroupedKStream
@@ -89,6 +90,7 @@ __all__ = [
     "Suppressed",
     "TimeWindowedKStream",
     "TimeWindows",
+    "Topics",
     "Topology",
     "TopologyTestDriver",
     "UnlimitedWindows",
@@ -104,6 +106,7 @@ __all__ = [
     "serdes",
     "stores",
     "timestamps",
+    "topics",
 ]
 
 # Loaded when first asked for: whoever needs one of these does not wait for all.
@@ -116,6 +119,7 @@ _MODULES = {
     "timestamps": "timestamps",
 }
 _HOMES = {
+    "client.topics": ("Topics", "topics"),
     "dsl.branched": ("BranchedKStream",),
     "dsl.builder": ("StreamsBuilder",),
     "dsl.cogrouped": ("CogroupedKStream",),

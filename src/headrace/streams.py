@@ -241,9 +241,16 @@ class Streams(Face):
 
     def store_dataframe(self, name: str) -> Any:
         """A store as a Spark DataFrame of what is committed now; its columns are those of ``headrace.query.tables``."""
-        run = self._running()
-        table = importlib.import_module("headrace.query.tables").store_table(run.replicas, name)
-        return importlib.import_module("headrace.spark.frames").store_dataframe(run.engine.session, table)
+        session = self._running().engine.session
+        return importlib.import_module("headrace.spark.frames").store_dataframe(session, self.store_arrow(name))
+
+    def store_arrow(self, name: str) -> Any:
+        """The same as an Arrow table."""
+        return importlib.import_module("headrace.query.tables").store_table(self._running().replicas, name)
+
+    def store_pandas(self, name: str) -> Any:
+        """The same as a pandas DataFrame."""
+        return self.store_arrow(name).to_pandas()
 
     # Inside
 

@@ -15,8 +15,10 @@ from headrace.errors import ArgumentError, ConfigError, UnsupportedError
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
 
-__all__ = ["embedded_directory", "open_broker"]
+__all__ = ["DEFAULT_BROKER", "embedded_directory", "open_broker"]
 
+DEFAULT_BROKER = "embedded:headrace-data"
+"""Where the topics are unless ``bootstrap.servers`` says otherwise."""
 _EMBEDDED = "embedded:"
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Literal
 
-from headrace.broker.port import Broker, TopicPartition
+from headrace.broker.positions import Position, resolve
 from headrace.cli.exits import UsageError
+
+__all__ = ["GRAMMAR", "Position", "position_of", "resolve", "time_of"]
 
 GRAMMAR = "beginning, end, OFFSET, -N for the last N of each partition, @TIME (milliseconds, ISO 8601, or -15m)"
 
@@ -18,14 +17,6 @@ _UNIT_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _AGO = re.compile(r"-(\d+)(ms|s|m|h|d)")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MAX_OFFSET = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """A place that each partition has for itself."""
-
-    kind: Literal["beginning", "end", "offset", "last", "time"]
-    value: int = 0
 
 
 def position_of(text: str) -> Position:
@@ -68,26 +59,3 @@ def time_of(text: str) -> int:
         raise UsageError(message, hint=hint) from error
     moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
     return round(moment.timestamp() * 1000)
-
-
-def resolve(broker: Broker, position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-    """The offset at ``position`` in each partition; never before its start nor after its end."""
-    wanted = list(partitions)
-    starts, ends = broker.start_offsets(wanted), broker.end_offsets(wanted)
-    found = _offsets(broker, position, starts, ends)
-    return {one: min(max(found[one], starts[one]), ends[one]) for one in wanted}
-
-
-def _offsets(
-    broker: Broker, position: Position, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]
-) -> dict[TopicPartition, int]:
-    if position.kind == "beginning":
-        return starts
-    if position.kind == "offset":
-        return dict.fromkeys(starts, position.value)
-    if position.kind == "last":
-        return {one: end - position.value for one, end in ends.items()}
-    if position.kind == "time":
-        found = broker.offsets_for_time(dict.fromkeys(starts, position.value))
-        return {one: ends[one] if offset is None else offset for one, offset in found.items()}
-    return ends

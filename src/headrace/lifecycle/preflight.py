@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.broker import embedded_directory, open_broker
+from headrace.broker import DEFAULT_BROKER, embedded_directory, open_broker
 from headrace.errors import BrokerError, HeadraceError, MissingSourceTopicError, SetupError, StateDirectoryError
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.worker_python import check_worker_python
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.topology import Topology
 
-DEFAULT_BROKER = "embedded:headrace-data"
-"""Where the topics are unless ``bootstrap.servers`` says otherwise."""
 BROKER_VARIABLE = "HEADRACE_BROKER"
 SHARED_MEMORY = Path("/dev/shm")
 LEAST_DISK = 64 << 20

@@ -168,7 +168,7 @@ class Replicas:
     def _follower(self, layout: StoreLayout) -> StoreFollower:
         found = self._followers.get(layout.name)
         if found is None:
-            found = StoreFollower(layout, self.application, self._broker, self._claimed())
+            found = StoreFollower(layout, self.application.config, self._broker, self._claimed())
             self._followers[layout.name] = found
         return found
 

@@ -8,8 +8,8 @@ from headrace.errors import UnknownTopicError
 from headrace.query.following import PartitionReplica
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
     from headrace.broker.port import Broker, TopicDescription, TopicPartition
+    from headrace.config import StreamsConfig
     from headrace.query.layout import StoreLayout
     from headrace.query.places import Place
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 class StoreFollower:
     """The replicas of one store."""
 
-    def __init__(self, layout: StoreLayout, application: Application, broker: Broker, place: Place) -> None:
+    def __init__(self, layout: StoreLayout, config: StreamsConfig, broker: Broker, place: Place) -> None:
         assert layout.topic is not None, "only stores with a changelog can be followed"
         self._layout = layout
-        self._application = application
+        self._config = config
         self._broker = broker
         self._partitions: list[TopicPartition] = [(layout.topic, number) for number in range(layout.partitions)]
         topic = self._description(layout.topic)
         self._replicas: dict[int, PartitionReplica] = {}
         for number in range(layout.partitions):
             directory = place.of_store(f"{layout.subtopology}_{number}", layout.name)
-            replica = PartitionReplica(layout, number, application.config, directory)
+            replica = PartitionReplica(layout, number, config, directory)
             replica.open(topic)
             self._replicas[number] = replica
 
@@ -59,7 +59,7 @@ class StoreFollower:
         if not self._layout.is_source:
             return ends
         # What the application has not read yet is no part of its state.
-        committed = self._broker.committed(self._application.id)
+        committed = self._broker.committed(self._config.application_id)
         read = {one: committed[one].offset if one in committed else starts[one] for one in ends}
         return {one: max(starts[one], min(end, read[one])) for one, end in ends.items()}
 

@@ -1,12 +1,12 @@
-"""A store as an Arrow table, batch by batch.
+"""A store or a topic as an Arrow table, batch by batch.
 
-The columns are those of ``headrace.query.rows``; keys and values get the type that all of them share, or become JSON
-text: see ``headrace.query.shapes``. Timestamps and window bounds stay milliseconds since 1970.
+The columns of a store are those of ``headrace.query.rows``. Keys and values get the type that all of them share, or
+become JSON text: see ``headrace.query.shapes``. Timestamps and window bounds stay milliseconds since 1970.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,7 @@ from headrace.query.rows import StoreRow, columns_of, rows_of
 from headrace.query.shapes import Shape
 
 if TYPE_CHECKING:
+    from headrace.query.layout import StoreLayout
     from headrace.query.replicas import Replicas
 
 _BATCH_ROWS = 16_384
@@ -27,22 +28,36 @@ _FIXED = {
     "window_start": pa.int64(),
     "window_end": pa.int64(),
     "partition": pa.int32(),
+    "offset": pa.int64(),
+    "headers": pa.list_(pa.struct([("name", pa.string()), ("value", pa.binary())])),
 }
+_OF_A_TOPIC = ("key", "value", "timestamp", "partition", "offset", "headers")
 
 
 def store_table(replicas: Replicas, name: str) -> pa.Table:
     """All entries of a store as they are committed now."""
     layout = replicas.layout(name)
     with replicas.unchanged():
-        partitions = replicas.partitions(name)
+        return partitions_table(layout, replicas.partitions(name))
 
-        def rows() -> Iterator[StoreRow]:
-            return (row for number, store in partitions.items() for row in rows_of(layout, store, number))
 
-        # The types are known when everything was seen: two passes, so that rows need not be held as objects.
-        schema = _schema(rows(), columns_of(layout))
-        batches = list(_batches(rows(), schema))
-    return pa.Table.from_batches(batches, schema.arrow)
+def partitions_table(layout: StoreLayout, partitions: Mapping[int, Any]) -> pa.Table:
+    """All entries of a store, given as the typed store of each partition."""
+    return _table(
+        lambda: (row for number, store in partitions.items() for row in rows_of(layout, store, number)),
+        columns_of(layout),
+    )
+
+
+def topic_table(rows: Callable[[], Iterator[StoreRow]]) -> pa.Table:
+    """Records as a table; ``rows`` gives them, as dicts with all columns of a topic, each time it is called."""
+    return _table(rows, _OF_A_TOPIC)
+
+
+def _table(rows: Callable[[], Iterator[StoreRow]], columns: Iterable[str]) -> pa.Table:
+    # The types are known when everything was seen: two passes, so that rows need not be held as objects.
+    schema = _schema(rows(), columns)
+    return pa.Table.from_batches(list(_batches(rows(), schema)), schema.arrow)
 
 
 class _Schema(NamedTuple):

@@ -25,6 +25,15 @@ def store_dataframe(session: SparkSession, table: pa.Table) -> DataFrame:
         return session.createDataFrame(table)
 
 
+def dataframe(session: SparkSession | None, table: pa.Table) -> DataFrame:
+    """The table as a DataFrame of ``session``, or of the session that this process has."""
+    found = session or existing_session()
+    if found is None:
+        message = "there is no Spark session"
+        raise ArgumentError(message, hint="Give one: SparkSession.builder.getOrCreate().")
+    return store_dataframe(found, table)
+
+
 def query(table: pa.Table, sql: str, name: str) -> pa.Table:
     """The answer to a query in which ``table`` is called ``name``. SQL that Spark cannot run is an ArgumentError.
 

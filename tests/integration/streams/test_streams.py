@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import headrace
 from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, Topology
 from headrace.broker.port import Broker, NewRecord
 from headrace.errors import InternalTopicError, LeaseHeldError, MissingOutputTopicError, ProcessingError
@@ -37,6 +38,8 @@ def test_goes_on_exactly_where_it_was_and_restores_what_is_lost(
         assert app.run_until_idle() >= 1
         assert counts(app) == {"a": 2, "b": 1, "c": 1}
         assert {row.key: row.value for row in app.store_dataframe("counts").collect()} == counts(app)
+        assert {row["key"]: row["value"] for row in app.store_arrow("counts").to_pylist()} == counts(app)
+        assert dict(app.store_pandas("counts")[["key", "value"]].to_numpy()) == counts(app)
         with pytest.raises(LeaseHeldError, match=r"application app is already running: process \d+ on host .*, since "):
             make_app(word_count()).start()
 
@@ -194,6 +197,17 @@ def test_partitions_that_are_added_are_read_and_a_deleted_output_is_an_error(bro
     with pytest.raises(MissingOutputTopicError, match="topics were deleted while the application runs: out"):
         app.wait(120)
     assert "out" not in broker.topics()
+
+
+def test_topics_and_stores_are_dataframes_of_any_session(broker: Broker, make_app: MakeApp, spark: Any) -> None:
+    broker.create_topic("lines", 2)
+    send(broker, "lines", "a b a", "c")
+    with headrace.topics(broker.address) as topics:
+        assert {row.value for row in topics.to_spark("lines", spark).collect()} == {"a b a", "c"}
+        with make_app(word_count()) as app:
+            app.run_until_idle()
+            rows = topics.store_dataframe("app", "counts", value_serde="long").collect()
+            assert {row.key: row.value for row in rows} == counts(app)
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:

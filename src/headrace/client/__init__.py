@@ -1,0 +1,1 @@
+"""Topics and stores from Python without an application: ``headrace.topics(address)``."""
