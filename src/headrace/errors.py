@@ -37,7 +37,7 @@ class HeadraceError(Exception):
 
 
 class ArgumentError(HeadraceError, ValueError):
-    """A value that cannot be meant was given; mend the call. Java: IllegalArgumentException."""
+    """An argument has a value that makes no sense; correct the call. Java: IllegalArgumentException."""
 
 
 class OperatorTypeError(ArgumentError, TypeError):

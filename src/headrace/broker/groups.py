@@ -1,4 +1,4 @@
-"""Consumer groups: how far each has read. A deleted topic takes what was committed for it along."""
+"""Consumer groups: how far each has read. Deleting a topic also deletes what was committed for it."""
 
 from __future__ import annotations
 

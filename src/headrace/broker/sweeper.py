@@ -1,4 +1,4 @@
-"""Sweeping: segment files that nobody registered go, as soon as it is sure that nobody will.
+"""Sweeping: removes segment files that were never registered, as soon as it is sure that they never will be.
 
 The name of a staged file says for which batch, under which epoch of which application it was written. Once that batch
 is committed, or a newer epoch exists, it can never be registered. Others go when they are old. The decision and the

@@ -9,7 +9,7 @@ _LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
 
 
 def unescaped(text: str) -> bytes:
-    r"""The bytes that ``text`` stands for; an escape that there is not stays as it is.
+    r"""The bytes that ``text`` stands for; an unknown escape stays as it is.
 
     >>> unescaped(r"a\tb\x00\q")
     b'a\tb\x00\\q'

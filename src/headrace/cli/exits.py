@@ -42,7 +42,7 @@ MEANINGS = {
 
 
 class UsageError(ArgumentError):
-    """The command line asks for something that cannot be meant."""
+    """The command line asks for something that makes no sense."""
 
 
 class NotFoundError(HeadraceError, LookupError):

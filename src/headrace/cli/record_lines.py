@@ -30,7 +30,7 @@ _WHERE_FROM = frozenset({"topic", "offset"})
 
 
 def batches(stream: BinaryIO) -> Iterator[list[bytes]]:
-    """The lines of ``stream``, as many at a time as are there already: who types sees each line taken at once."""
+    """The lines of ``stream``, in groups of those that are available: lines that are typed are taken one by one."""
     pending = bytearray()
     lines: list[bytes] = []
     size = 0
@@ -82,7 +82,7 @@ class LineReader:
     as_json: bool = False
 
     def record(self, line: bytes) -> NewRecord:
-        """The record that ``line`` stands for; SerializationError where it stands for none."""
+        """The record that ``line`` stands for; a SerializationError if it is not one."""
         return self._from_json(line) if self.as_json else self._from_text(line)
 
     def _from_text(self, line: bytes) -> NewRecord:

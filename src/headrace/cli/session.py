@@ -141,7 +141,7 @@ def _with_common_options(function: Callable[..., None], json_help: str) -> Calla
 
 @contextmanager
 def _ending_well(out: Output) -> Iterator[None]:
-    """Errors become messages and exit codes; whoever stops us or stops reading hears nothing."""
+    """Turn errors into messages and exit codes; an interrupt or a closed pipe ends without a message."""
     try:
         with _terminable():
             yield
@@ -189,7 +189,7 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _forget_stdout() -> None:
-    """Nobody reads it: let the interpreter flush what is left into nothing, without a complaint."""
+    """Nobody reads it any more: point it to nowhere, so that Python can flush it at exit without an error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C as a wish to end well, while somebody waits for an application.
+"""SIGTERM and Ctrl-C as requests to end after the current batch, while a program waits for an application.
 
 The first one is only noted; the second Ctrl-C is a KeyboardInterrupt at once. Handlers are in place inside the block
 only, and only in the main thread: elsewhere Python gives no signals.

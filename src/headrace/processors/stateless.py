@@ -29,7 +29,7 @@ class Stateless(Processor):
     _forward: Callable[[Record[Any, Any]], None]
 
     def __call__(self) -> Any:
-        """A copy for one task: an operator is the supplier of its own processors."""
+        """A copy for one task: an operator is its own supplier."""
         return copy(self)
 
     def init(self, context: NodeContext) -> None:

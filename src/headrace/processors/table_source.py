@@ -62,7 +62,7 @@ class TableSource:
 
 
 class PassingTableSource(Processor):
-    """A table that nobody keeps: every record is a change without an old value."""
+    """A table without a store: every record is a change without an old value."""
 
     def init(self, context: NodeContext) -> None:
         """Bind what every record needs."""

@@ -17,7 +17,7 @@ class TaskLock:
     """Held from its making until ``release``, or until the process ends, however it ends."""
 
     def __init__(self, directory: Path, wait_seconds: float = 0) -> None:
-        """Wait that long for another process to let go of it; then it is a StoreError."""
+        """Wait up to this time for another process to release it; after that it is a StoreError."""
         path = directory / FILE_NAME
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         deadline = time.monotonic() + wait_seconds

@@ -31,7 +31,7 @@ class Progress:
         self._context = context
 
     def committed(self) -> None:
-        """What was done is now the past."""
+        """Nothing is left to commit."""
         self.commit_needed = False
         self.commit_requested = False
 
@@ -47,7 +47,7 @@ class Progress:
         return offsets
 
     def go_on_from(self, committed: Mapping[TopicPartition, CommittedOffset]) -> None:
-        """Times and numbers go on from what was committed."""
+        """Continue with the partition times and the numbers that were committed."""
         numbers = self._context.processor_metadata
         for partition, (_, metadata) in committed.items():
             partition_time, committed_numbers = commit_metadata.decode(metadata)

@@ -51,7 +51,7 @@ class PunctuationQueue:
         return self._queue.items
 
     def schedule(self, punctuation: Punctuation) -> Punctuation:
-        """Take up a schedule; returns it as the handle to cancel it."""
+        """Add a schedule; it is also the handle to cancel it."""
         self._queue.offer(punctuation)
         return punctuation
 
@@ -87,7 +87,7 @@ class PunctuationQueue:
         self._queue.clear()
 
     def replace(self, punctuations: Iterable[Punctuation]) -> None:
-        """Hold these instead, given in the order of ``waiting``."""
+        """Replace all schedules by these, which are in the order of ``waiting``."""
         self._queue.clear()
         for punctuation in punctuations:
             self._queue.offer(punctuation)

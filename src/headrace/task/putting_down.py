@@ -72,7 +72,7 @@ def keep(
 
 
 def take_up(kept: Kept, context: TaskContext, group: PartitionGroup, consumed: dict[TopicPartition, int]) -> None:
-    """Give a task back what has to be there before its nodes are initialised."""
+    """Restore what a task needs before its nodes are initialised."""
     mine = frozenset(group.partitions)
     for topic, partition, timestamp in kept.partition_times:
         if (topic, partition) in mine:

@@ -56,7 +56,7 @@ class Schedules:
         return punctuation
 
     def end_of_init(self) -> None:
-        """All nodes are initialised: what they schedule from now on is not scheduled by itself the next time."""
+        """All nodes are initialised. Schedules made from now on have to be restored when the task is opened again."""
         self._made_in_init = dict(self._made)
 
     def keep(self) -> KeptSchedules:
@@ -65,13 +65,13 @@ class Schedules:
         return KeptSchedules(dict(self._made), self._made_in_init, queues)
 
     def take_up(self, kept: KeptSchedules) -> None:
-        """Give the schedules the nodes just made their times back, and bring back the others."""
+        """Restore the times of the schedules that the nodes just made, and the schedules that were made later."""
         known = {(schedule.node, schedule.number) for schedules in kept.queues for schedule in schedules}
         for queue, schedules in zip(self._queues, kept.queues, strict=True):
             anew = {(schedule.node, schedule.number): schedule for schedule in queue.waiting}
             taken_up = [self._taken_up(schedule, anew) for schedule in schedules]
             for place, schedule in anew.items():
-                # Cancelled, and gone from the queue. What a changed program schedules for the first time stays.
+                # It was cancelled before. A schedule that a changed program makes for the first time is kept.
                 schedule.is_cancelled = place not in known and schedule.number < kept.made_in_init.get(place[0], 0)
             queue.replace([*taken_up, *(schedule for schedule in anew.values() if not schedule.is_cancelled)])
         self._made.update({node: max(0, count - self._made[node]) for node, count in kept.made.items()})

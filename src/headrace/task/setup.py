@@ -51,7 +51,7 @@ def make_queue(
     partition: TopicPartition, node: SourceNode, plan: TaskPlan, context: TaskContext, handler: Handle
 ) -> RecordQueue:
     """The queue of a partition that ``node`` reads, with gauges for what it takes in."""
-    # What the application wrote itself it must be able to read: to go on would lose its own records.
+    # Records of internal topics must be readable: skipping one would lose what the application wrote itself.
     is_own = partition[0] in plan.repartition_topics
     handler = LogAndFailExceptionHandler().handle if is_own else handler
     queue = RecordQueue(partition, node, _extractor(node, context.config), handler, context)

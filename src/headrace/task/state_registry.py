@@ -65,7 +65,7 @@ class StateRegistry:
         return count
 
     def flush_caches(self) -> None:
-        """Let what caches and buffers hold go on; this may process records downstream."""
+        """Flush caches and buffers; this may process records downstream."""
         self._each("flush the cache of", lambda store: getattr(store, "flush_cache", store.flush)())
 
     def clear_caches(self) -> None:

@@ -40,7 +40,7 @@ class StateVisit:
         return databases
 
     def lock(self, wait_seconds: float) -> None:
-        """Have the task's directory for oneself; a StoreError where another process has it for longer than that."""
+        """Lock the task's directory; a StoreError if another process holds it for longer than that."""
         with explained(self._context.state_path):
             self._lock = TaskLock(self._context.state_dir, wait_seconds)
 
@@ -58,14 +58,14 @@ class StateVisit:
         )
 
     def take_up(self, kept: bytes | None, positions: Mapping[TopicPartition, int] | None) -> Opening:
-        """The stores are open: how they were found. What was ``kept`` is in the databases if it is not given."""
+        """Report how the opened stores were found. Without ``kept``, what was kept is read from the databases."""
         kept = self.databases.kept if kept is None else kept
         self.kept = None if kept is None else parse(kept)
         self._positions = positions
         return Opening(self.databases.stale, self._positions_known, self.kept is not None or self._base is None)
 
     def check_settled(self) -> None:
-        """No store may be left that is not up to date; if so, the positions of the changelogs are noted."""
+        """Raise where a store is not up to date yet; otherwise note the positions of the changelogs."""
         if self._context.databases is None:
             return
         stale = ", ".join(self._context.databases.stale)

@@ -157,7 +157,7 @@ class StreamTask:
         return count
 
     def start(self, committed: Mapping[TopicPartition, CommittedOffset] | None = None) -> None:
-        """Initialise the nodes; times and numbers go on from what was committed."""
+        """Initialise the nodes, with the times and numbers that were committed."""
         self._visit.check_settled()
         kept = self._visit.kept
         if kept is not None:
@@ -221,7 +221,7 @@ class StreamTask:
     def next_offset(self, partition: TopicPartition) -> int | None:
         """The offset of the first record of a partition that waits; None where none does.
 
-        Unreadable records before it were answered for when it was looked for: they are not read again.
+        Unreadable records before it were given to the handler already; they are not read again.
         """
         head = self._group.queue(partition).head
         if head is None:
@@ -282,7 +282,7 @@ class StreamTask:
         return self._progress.commit_requested
 
     def prepare_commit(self) -> dict[TopicPartition, CommittedOffset]:
-        """Let caches and buffers go on, wait for the producer, and say which offsets are done."""
+        """Flush caches and buffers, wait for the producer, and return the offsets that are done."""
         if not self.commit_needed:
             return {}
         with self.context.active(self.context.record_context, self.context.system_time_ms):
@@ -291,7 +291,7 @@ class StreamTask:
         return self._progress.committable_offsets()
 
     def post_commit(self) -> None:
-        """Flush the stores; what was done is now the past."""
+        """Flush the stores; nothing is left to commit."""
         with self.context.active(self.context.record_context, self.context.system_time_ms):
             self.registry.flush()
         self._progress.committed()
@@ -331,7 +331,7 @@ class StreamTask:
             self._visit.let_go()
 
     def abandon(self) -> None:
-        """End the visit as if it had never been: nothing of it is kept, nothing more is sent."""
+        """Undo the visit: nothing of it is kept, and nothing more is sent."""
         with suppress(Exception):
             self.registry.clear_caches()
         self.close_dirty()

@@ -17,7 +17,7 @@ _ITERATORS = frozenset(
 
 
 class StoreFacade:
-    """A store whose values are shown and taken in another form. What has no values passes through."""
+    """A store whose values are shown and taken in another form. Other methods are those of the store."""
 
     def __init__(self, store: Any, show: Callable[[Any], Any], keep: Callable[[Any], Any]) -> None:
         self._store = store
