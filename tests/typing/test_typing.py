@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import headrace
+
 PROGRAMS = [Path(__file__).with_name(name) for name in ("keys_and_values.py", "mistakes.py")]
 _SAID = re.compile(r"^(?P<at>.+:\d+): (?:note: Revealed type is \"(?P<type>.*)\"|error: .*\[(?P<code>[\w-]+)\])$")
 _MODULE = re.compile(r"\b(?:\w+\.)+(?=\w)")
@@ -46,3 +48,7 @@ def test_every_line_has_the_type_or_the_error_that_its_comment_says(said_by_mypy
     assert said_by_mypy == types | mistakes
     assert len(types) > 60
     assert len(mistakes) > 10
+
+
+def test_type_checkers_are_told_that_the_package_has_types() -> None:
+    assert (Path(headrace.__file__).parent / "py.typed").exists()
