@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,12 @@ HOUR = TimeWindows(timedelta(hours=1))
 NEAR = JoinWindows(timedelta(minutes=5))
 
 
+@dataclass
+class Purchase:
+    item: str
+    cents: int
+
+
 def sources(builder: StreamsBuilder) -> None:
     reveal_type(builder.stream("t"))  # KStream[Any, Any]
     reveal_type(builder.stream("t", key_serde=serdes.string()))  # KStream[str, Any]
@@ -42,6 +49,7 @@ def sources(builder: StreamsBuilder) -> None:
     reveal_type(builder.stream("t", value_serde=serdes.list(serdes.uuid())))  # KStream[Any, list[UUID]]
     reveal_type(builder.stream("t", key_serde=serdes.windowed(serdes.string(), 10)))  # KStream[Windowed[str], Any]
     reveal_type(builder.table("t", key_serde=serdes.string(), value_serde=serdes.json()))  # KTable[str, Any]
+    reveal_type(builder.stream("t", value_serde=serdes.json(Purchase)))  # KStream[Any, Purchase]
     reveal_type(builder.global_table("t", value_serde=serdes.bytes()))  # GlobalKTable[Any, bytes]
 
 

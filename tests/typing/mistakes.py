@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from headrace import KStream, KTable, Processor, Record, TopologyTestDriver, serdes
+from dataclasses import dataclass
+
+from headrace import KStream, KTable, Processor, Record, StreamsBuilder, TopologyTestDriver, serdes
 
 
 class Half(Processor[str, int, str, float]):
@@ -26,6 +28,17 @@ def mistakes(views: KStream[str, int], cities: KTable[str, bytes]) -> None:
     views.map_values(str).process(Half)  # error: arg-type
     views.left_join(cities, lambda ms, city: city.decode())  # error: union-attr
     views.group_by_key().count().map_values(lambda count: count.nothing)  # error: attr-defined
+
+
+@dataclass
+class Purchase:
+    item: str
+    cents: int
+
+
+def mistakes_with_json(builder: StreamsBuilder) -> None:
+    purchases = builder.stream("t", value_serde=serdes.json(Purchase))
+    purchases.map_values(lambda purchase: purchase.price)  # error: attr-defined
 
 
 def mistakes_in_tests(driver: TopologyTestDriver) -> None:

@@ -242,7 +242,7 @@ def avro(schema: Any, registry: SchemaRegistry | str | None = None, **options: A
     return _extra("avro_values", "avro").avro_serde(schema, registry, **options)  # type: ignore[no-any-return]
 
 
-def protobuf(type: Any, registry: SchemaRegistry | str | None = None, **options: Any) -> Serde[Any]:
+def protobuf(type: builtins.type[T], registry: SchemaRegistry | str | None = None, **options: Any) -> Serde[T]:
     """Messages of a generated class, with the extra ``headrace[protobuf]``; see ``headrace.serde.protobuf_values``.
 
     Without a registry the bytes are the message alone; with one (an object or its URL) Confluent's prefix comes first.
