@@ -12,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.state.rocksdb.task_databases import FAILPOINTS, memory_directory
+from headrace.state.rocksdb.task_databases import FAILPOINTS
 from headrace.state.rocksdb.visits import CHUNK_BYTES
+from headrace.state.shared_memory import memory_directory
 from tests.property.operators import PARTS, Part
 from tests.property.visiting import Batch, Input, Plan, Program, cut_as_visited, put_down, stay_open
 

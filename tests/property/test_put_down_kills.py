@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from headrace.failpoints import VARIABLE
-from headrace.state.rocksdb.task_databases import FAILPOINTS, memory_directory
+from headrace.state.rocksdb.task_databases import FAILPOINTS
+from headrace.state.shared_memory import memory_directory
 from tests.property.put_down_child import BATCHES, PLAN, PROGRAM, read
 from tests.property.visiting import cut_as_visited, stay_open
 

@@ -27,7 +27,8 @@ from headrace.broker import rewriting, staging
 from headrace.broker.clock import Clock
 from headrace.broker.disk import Disk
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.state.rocksdb import task_databases, visits
+from headrace.state import shared_memory
+from headrace.state.rocksdb import visits
 from tests.simulation.database import FakeBatch, FakeDatabase
 from tests.simulation.medium import Medium
 
@@ -90,7 +91,7 @@ class World:
             patch.object(failpoints, "on_reached", self.step),
             patch.object(os, "fsync", self._fsync),
             patch.object(sqlite3, "connect", self._connect),
-            patch.object(task_databases, "_SHARED_MEMORY", shared),
+            patch.object(shared_memory, "_SHARED_MEMORY", shared),
             patch.object(staging, "INLINE_BYTES", inline_bytes),
             patch.object(rewriting, "ROLL_SEGMENTS", roll_segments),
             patch.object(visits, "Rdict", NotingRdict if self._is_real else FakeDatabase),

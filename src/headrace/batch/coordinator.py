@@ -24,7 +24,8 @@ from headrace.batch.topics import resolve_sources
 from headrace.batch.upgrading import Step
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Commit, OffsetAndMetadata, TopicPartition
-from headrace.errors import TaskCorruptedError, TaskMigratedError
+from headrace.errors import FencedError, TaskCorruptedError, TaskMigratedError
+from headrace.state.shared_memory import MemoryHold
 from headrace.state.version import Version
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Coordinator:
             self.lease = undoing.enter_context(broker.acquire_lease(application.id))
             self.progress = Progress(broker.last_committed(application.id))
             self.application = self._taken_over(application)
+            self._memory = MemoryHold(application.config.application_dir, is_needed=self._has_memory)
             undoing.pop_all()
         self._changelogs = _changelogs(self.application)
 
@@ -118,7 +120,13 @@ class Coordinator:
         return self._report(batch, results)
 
     def close(self) -> None:
-        """Give the application back."""
+        """Give the application back. Stores in memory end with it, unless another process runs it by now."""
+        try:
+            self.lease.renew()
+            is_ours = True
+        except FencedError:
+            is_ours = False
+        self._memory.release(is_ours=is_ours)
         self.lease.release()
 
     def _commit(self, batch: BatchOrder, results: list[VisitResult]) -> None:
@@ -186,6 +194,13 @@ class Coordinator:
         if known is not None:
             self._commit_upgrade(application, upgrade, tasks)
         return application
+
+    @property
+    def _has_memory(self) -> bool:
+        """Whether a task has stores in memory."""
+        known = self.progress.fingerprint
+        stores = () if known is None else Fingerprint.from_json(known).stores
+        return any(store.subtopology is not None and not store.persistent for store in stores)
 
     def _commit_upgrade(self, application: Application, upgrade: Upgrade, tasks: Mapping[TaskId, TaskProgress]) -> None:
         """From here on the state belongs to the new topology, whoever runs it and whether or not it gets to work."""

@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,6 +27,7 @@ from headrace.errors import HeadraceError
 from headrace.lifecycle import preflight
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.preflight import Start
+from headrace.state.shared_memory import leftovers, remove_leftovers
 
 group = typer.Typer()
 
@@ -34,6 +35,7 @@ _OLDEST_PYTHON = (3, 10)
 _FREE_BYTES = 1 << 30
 _SHARED_BYTES = 256 << 20
 _OPEN_FILES = 1024
+_SHOWN = 5
 _NEEDED = ("rocksdict", "orjson", "msgspec")
 _EXTRAS = {
     "pyspark": ("spark", "running topologies on Spark"),
@@ -54,13 +56,26 @@ class Check:
     remedy: str | None = None
 
 
-@command(group, "doctor", "headrace doctor", "headrace doctor --broker embedded:/var/lib/headrace --json")
-def doctor(session: Session) -> None:
+FreeMemory = Annotated[
+    bool, typer.Option("--free-memory", help="First remove what applications that do not run left in shared memory.")
+]
+
+
+@command(
+    group,
+    "doctor",
+    "headrace doctor",
+    "headrace doctor --broker embedded:/var/lib/headrace --json",
+    "headrace doctor --free-memory",
+)
+def doctor(session: Session, free_memory: FreeMemory = False) -> None:
     """Look whether this machine has what Headrace needs; each line says ok, warn or fail, and what to do.
 
     A warning is about something that only some uses need. The exit code is 1 where a check failed. With --quiet only
     warnings and failures are printed.
     """
+    if free_memory:
+        session.out.note(f"freed {remove_leftovers() / (1 << 20):,.1f} MiB of shared memory")
     checks = list(examine(session.address))
     if session.out.json:
         session.out.data([asdict(check) for check in checks])
@@ -95,6 +110,7 @@ def examine(address: str) -> Iterator[Check]:
     yield _directory("state directory", start.config.state_dir, preflight.state_directory(start))
     yield _disk(start)
     yield _shared_memory(preflight.SHARED_MEMORY)
+    yield _left_in_memory()
     yield _open_files()
     directory = embedded_directory(address)
     if directory is not None:
@@ -174,6 +190,18 @@ def _shared_memory(directory: Path) -> Check:
     found = f"{directory}, {total / (1 << 20):,.0f} MiB"
     is_enough = total >= _SHARED_BYTES
     return Check("shared memory", "ok", found) if is_enough else Check("shared memory", "warn", found, remedy)
+
+
+def _left_in_memory() -> Check:
+    found = leftovers()
+    if not found:
+        return Check("stores in memory", "ok", "nothing is left of applications that do not run")
+    size = sum(each.size for each in found) / (1 << 20)
+    known = sorted(str(each.application_dir) for each in found if each.application_dir is not None)
+    more = [f"{len(found) - len(known[:_SHOWN])} more"] if len(found) > len(known[:_SHOWN]) else []
+    left = f"{size:,.1f} MiB in shared memory are left of applications that do not run: "
+    remedy = "The next start of each removes them; or now: headrace doctor --free-memory"
+    return Check("stores in memory", "warn", left + ", ".join(known[:_SHOWN] + more), remedy)
 
 
 def _open_files() -> Check:

@@ -27,8 +27,8 @@ class ResetPlan:
     """Where it would go on now."""
     internal_topics: list[str]
     has_commits: bool
-    directory: Path | None
-    """Its local state, where there is some."""
+    home: Path
+    """Where its local state is, or would be."""
 
     def data(self) -> dict[str, Any]:
         """The plan as JSON can say it."""
@@ -41,7 +41,7 @@ class ResetPlan:
             "inputs": inputs,
             "deleted_topics": self.internal_topics,
             "deleted_commits": self.has_commits,
-            "deleted_directory": None if self.directory is None else str(self.directory),
+            "deleted_directory": str(self.home) if self.home.is_dir() else None,
         }
 
     def carry_out(self, broker: Broker) -> None:
@@ -55,8 +55,8 @@ class ResetPlan:
                 broker.commit_offsets(self.application, offsets)
             for topic in self.internal_topics:
                 broker.delete_topic(topic)
-            if self.directory is not None:
-                clean_up(self.directory)
+            # Stores in memory may be left of an application whose directory is gone.
+            clean_up(self.home)
 
 
 def plan_reset(program: ProgramApplication, broker: Broker, position: Position) -> ResetPlan:
@@ -74,7 +74,7 @@ def plan_reset(program: ProgramApplication, broker: Broker, position: Position) 
         {one: note.offset for one, note in broker.committed(application).items()},
         internal,
         broker.last_committed(application) is not None or bool(broker.committed(application)),
-        config.application_dir if config.application_dir.is_dir() else None,
+        config.application_dir,
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headrace.batch.restore_notes import clear_notes
 from headrace.errors import StoreError
-from headrace.state.rocksdb.task_databases import memory_directory
+from headrace.state.shared_memory import memory_directory, release_memory
 from headrace.task.lock import TaskLock
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,7 @@ def clean_up(home: Path) -> None:
             message = f"the state in {directory} is in use"
             raise StoreError(message, hint="End the process that runs the application first.")
     clear_notes(home)
+    release_memory(home)
     shutil.rmtree(home, ignore_errors=True)
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from headrace.errors import IllegalStateError, StoreError
 from headrace.state.rocksdb.failures import explained
-from headrace.state.rocksdb.task_databases import TaskDatabases, memory_directory
+from headrace.state.rocksdb.task_databases import TaskDatabases
+from headrace.state.shared_memory import memory_directory
 from headrace.state.version import Version, Visit
 from headrace.task.checkpoint import FILE_NAME as CHECKPOINT
 from headrace.task.checkpoint import TopicPartition, checkpoint_version, read_checkpoint, write_checkpoint

@@ -10,6 +10,8 @@ import pytest
 
 from headrace.broker.port import Broker
 from headrace.cli import doctor
+from headrace.state import shared_memory
+from headrace.state.shared_memory import MemoryHold, memory_directory
 from tests.unit.cli.conftest import Headrace
 
 
@@ -128,3 +130,22 @@ def test_a_directory_that_cannot_be_made_fails(headrace: Headrace, tmp_path: Pat
 
     assert directory["status"] == "fail"
     assert "the directory of bootstrap.servers cannot be written" in directory["found"]
+
+
+def test_what_killed_applications_left_in_shared_memory_is_told_and_can_be_freed(
+    headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_memory, "_SHARED_MEMORY", tmp_path)
+    assert found(headrace)["stores in memory"]["status"] == "ok"
+    MemoryHold(tmp_path / "state" / "tally", is_needed=True).release(is_ours=False)
+    store = memory_directory(tmp_path / "state" / "tally" / "0_0") / "store"
+    store.mkdir(parents=True)
+    (store / "entries").write_bytes(bytes(3 << 20))
+
+    check = found(headrace)["stores in memory"]
+    assert check["status"] == "warn"
+    assert check["found"].startswith("3.0 MiB in shared memory are left of applications that do not run: ")
+    assert check["found"].endswith(str(tmp_path / "state" / "tally"))
+    assert check["remedy"].endswith("headrace doctor --free-memory")
+    assert found(headrace, "--free-memory")["stores in memory"]["status"] == "ok"
+    assert not store.exists()

@@ -11,7 +11,7 @@ import pytest
 
 from headrace.errors import StoreError
 from headrace.lifecycle.state_directory import clean_outdated_tasks, clean_removed_tasks, clean_up
-from headrace.state.rocksdb.task_databases import memory_directory
+from headrace.state.shared_memory import memory_directory
 from headrace.task.lock import TaskLock
 
 HOUR_MS = 3_600_000

@@ -18,7 +18,7 @@ from headrace import Processor, PunctuationType, Record, StreamsBuilder, TimeWin
 from headrace.config import StreamsConfig
 from headrace.errors import IllegalStateError, StoreError
 from headrace.records import NO_HEADERS
-from headrace.state.rocksdb.task_databases import memory_directory
+from headrace.state.shared_memory import memory_directory
 from headrace.state.version import Version, Visit
 from headrace.task.checkpoint import read_checkpoint
 from headrace.task.partition_group import RawRecord
@@ -201,7 +201,7 @@ def test_a_torn_checkpoint_counts_as_none(place: Place) -> None:
 
 def test_directories_are_for_their_owner_alone(place: Place) -> None:
     counting(place, stores.in_memory("counts")).visit(None, 0, ("x", 1))
-    directories = [place.directory, memory_directory(place.directory).parent]
+    directories = [place.directory, memory_directory(place.directory).parents[1]]
 
     assert [stat.S_IMODE(directory.stat().st_mode) for directory in directories] == [0o700, 0o700]
 

@@ -7,9 +7,7 @@ layout: they are as fast as memory, and gone when the machine is.
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
-import stat
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,22 +34,7 @@ FAILPOINTS = (
 )
 """Where tests end the process: in the order of a commit, then while a database is opened."""
 
-_SHARED_MEMORY = Path("/dev/shm")
 _KEPT = "kept-"
-
-
-def memory_directory(state_dir: Path) -> Path:
-    """Where the in-memory stores of the task with that directory lie between visits."""
-    if not os.access(_SHARED_MEMORY, os.W_OK):
-        return state_dir / "memory"
-    task = hashlib.sha256(os.fsencode(state_dir.resolve())).hexdigest()[:32]
-    directory = _SHARED_MEMORY / f"headrace-{os.getuid()}"
-    directory.mkdir(mode=0o700, exist_ok=True)
-    found = directory.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        # Everyone may write to shared memory: somebody else may have been there first.
-        return state_dir / "memory"
-    return directory / task
 
 
 class TaskDatabases:
