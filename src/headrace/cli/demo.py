@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import os
 import shutil
-import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -108,8 +106,7 @@ class _Demo:
         self._batch_done.clear()
         app.on_batch(self._take)
         try:
-            with _silent_children():
-                app.start()
+            app.start()
             yield app
         finally:
             app.close()
@@ -142,19 +139,3 @@ class _Demo:
         if console.is_terminal and not session.out.json and not session.out.quiet:
             return self._shows.TerminalShow(console)
         return self._shows.LinesShow(session.out.note if session.out.json else session.out.line)
-
-
-@contextmanager
-def _silent_children() -> Iterator[None]:
-    """What is started meanwhile has no standard error: Spark greets with remarks. Python's own stays."""
-    ours, kept = sys.stderr, os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        with open(os.dup(kept), "w", encoding="utf-8", buffering=1) as sys.stderr:
-            os.dup2(nowhere, 2)
-            yield
-    finally:
-        sys.stderr = ours
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)

@@ -139,11 +139,14 @@ def _logging(screen: RunScreen) -> Iterator[None]:
 
     notes = Notes(logging.WARNING)
     logger = logging.getLogger("headrace")
+    # Spark's client gives Python's root logger a handler when a connection is lost: nothing is to be told twice.
+    propagate, logger.propagate = logger.propagate, False
     logger.addHandler(notes)
     try:
         yield
     finally:
         logger.removeHandler(notes)
+        logger.propagate = propagate
 
 
 def _end_at_once() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.config import StreamsConfig
-from headrace.errors import ArgumentError, HeadraceError
-from headrace.spark.session import existing_session, open_session
+from headrace.errors import ArgumentError
+from headrace.spark.session import close_session, existing_session, open_session
 
 
 def store_dataframe(session: SparkSession, table: pa.Table) -> DataFrame:
@@ -57,33 +56,10 @@ def _session() -> Iterator[SparkSession]:
     if existing is not None:
         yield existing
         return
-    session = _local_session()
+    # Python repeats what Spark says about a query that failed, with the whole of Java's stack.
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    session = open_session(StreamsConfig({"application.id": "headrace-sql"}), threads=1)
     try:
         yield session
     finally:
-        session.stop()
-
-
-def _local_session() -> SparkSession:
-    # Python repeats what Spark says about a query that failed, with the whole of Java's stack.
-    logging.getLogger("SQLQueryContextLogger").disabled = True
-    try:
-        with _silent_children():
-            return open_session(StreamsConfig({"application.id": "headrace-sql"}), threads=1)
-    except PySparkException as error:
-        message = "Spark did not start"
-        raise HeadraceError(message, detail=str(error), hint="See what is missing: headrace doctor.") from error
-
-
-@contextmanager
-def _silent_children() -> Iterator[None]:
-    """Processes that are started meanwhile have no standard error: Spark greets with a page of remarks."""
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nowhere)
+        close_session(session)

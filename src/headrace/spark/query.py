@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import pyarrow as pa
-from py4j.protocol import Py4JError
 from pyspark import Broadcast, cloudpickle
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.batch.parcels import Parcel
@@ -22,6 +20,7 @@ from headrace.batch.reading_plan import PlannedBatch, parcels, reading_plan
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
 from headrace.spark.gate import BatchGate
+from headrace.spark.jvm import SPARK_ERRORS, end_of_jvm
 from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
 from headrace.spark.worker import FirstLevelFunction, LevelFunction, Shipment
@@ -46,8 +45,7 @@ _SQL = {
     # Rows are large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
 }
-_SPARK_ERRORS = (PySparkException, Py4JError, OSError, pa.ArrowException)
-"""What calls to Spark raise; the last two where its JVM is gone."""
+_SPARK_ERRORS = (*SPARK_ERRORS, pa.ArrowException)
 _LOOK_SECONDS = 0.2
 _START_SECONDS = 0.02
 _HEAD_LINES = 12
@@ -70,7 +68,6 @@ class BatchQuery:
         self._run_batch, self._on_failure = run_batch, on_failure
         self._levels = len(application.levels.levels)
         self._plan = reading_plan(application)
-        self._groups = max(1, min(len(self._plan.tasks), session.sparkContext.defaultParallelism))
         self._gate = BatchGate()
         self._ending = threading.Lock()
         self._ended = threading.Event()
@@ -78,6 +75,7 @@ class BatchQuery:
         shipped = Shipment(uuid.uuid4().hex, broker, cloudpickle.dumps(application))  # type: ignore[no-untyped-call]
         self._directory = _new_checkpoint(application.config.application_dir, shipped.run)
         try:
+            self._groups = max(1, min(len(self._plan.tasks), session.sparkContext.defaultParallelism))
             self._shipment: Broadcast[Shipment] = session.sparkContext.broadcast(shipped)
             self._query = self._start(session, SourceOptions(broker, self._plan), application.config["poll.ms"])
         except _SPARK_ERRORS as error:
@@ -198,6 +196,9 @@ def _has_begun(query: StreamingQuery) -> bool:
 
 
 def _explained(error: BaseException, message: str = "Spark could not run the batch") -> StreamsError:
+    ended = end_of_jvm(error)
+    if ended is not None:
+        return ended
     said = str(error).strip().splitlines()
     causes = [line for line in said[_HEAD_LINES:] if line.startswith("Caused by: ")]
     failure = StreamsError(message, detail="\n".join(said[:_HEAD_LINES] + causes))

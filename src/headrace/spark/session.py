@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -17,9 +18,12 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from headrace.python_path import python_path
+from headrace.spark.jvm import own_jvm
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
+
+log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
 _RETRIES = 4
@@ -59,8 +63,11 @@ def open_session(config: StreamsConfig, threads: int) -> SparkSession:
     for name, value in settings.items():
         builder = builder.config(name, value)
     given_path = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    with _private_files(), _own_interrupts(), python_path([_STARTUP, *given_path]):
-        return builder.getOrCreate()
+    with _private_files(), _own_interrupts(), python_path([_STARTUP, *given_path]), own_jvm(settings):
+        session = builder.getOrCreate()
+    # It prints a traceback when the JVM is gone; who calls Spark hears of that anyway.
+    session.sparkContext._accumulatorServer.handle_error = _log_lost_connection
+    return session
 
 
 def is_alive(session: SparkSession) -> bool:
@@ -82,6 +89,10 @@ def close_session(session: SparkSession) -> None:
         session.sparkContext.stop()
         SparkContext._gateway = SparkContext._jvm = None
         SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def _log_lost_connection(request: object, address: object) -> None:
+    log.debug("a connection of Spark's was lost", exc_info=True)
 
 
 @contextmanager

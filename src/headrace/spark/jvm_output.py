@@ -1,0 +1,64 @@
+"""What Spark's JVM, and the workers below it, write to their standard error.
+
+The last lines are kept for the case that the JVM ends. What comes while it starts is not shown: Spark greets with
+remarks. Afterwards each line is handed to ``show``; what functions of the user print in a worker comes this way too.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+_KEPT = 30
+
+
+def to_stderr(line: str) -> None:
+    """Where lines go unless somebody sets ``show``."""
+    if sys.stderr is not None and not sys.stderr.closed:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+
+show: Callable[[str], None] = to_stderr
+"""Called for each line, in a thread of its own. Set it to have lines elsewhere; ``to_stderr`` is the way back."""
+
+
+class JvmOutput:
+    """The reading end of a pipe; whoever starts the JVM gives it ``write_end`` and calls ``begin``."""
+
+    def __init__(self) -> None:
+        self._read_end, self.write_end = os.pipe()
+        self._last: deque[str] = deque(maxlen=_KEPT)
+        self._thread = threading.Thread(target=self._read, name="headrace-jvm-output", daemon=True)
+        self._is_shown = False
+
+    def begin(self) -> None:
+        """The JVM has the other end now."""
+        os.close(self.write_end)
+        self._thread.start()
+
+    def show(self) -> None:
+        """It has started; what it said meanwhile is of no interest any more."""
+        if not self._is_shown:
+            self._is_shown = True
+            self._last.clear()
+
+    def last_lines(self, seconds: float) -> str:
+        """What it said last; for a JVM that has ended, up to its end, which may take some ``seconds`` to arrive."""
+        self._thread.join(seconds)
+        return "\n".join(self._last)
+
+    def _read(self) -> None:
+        with open(self._read_end, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                text = line.rstrip("\n")
+                self._last.append(text)
+                log.debug("spark: %s", text)
+                if self._is_shown:
+                    show(text)
