@@ -19,7 +19,6 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.find_spark_home import _find_spark_home
 from pyspark.java_gateway import launch_gateway
-from pyspark.serializers import UTF8Deserializer, read_int
 
 from headrace.errors import StreamsError
 from headrace.spark.jvm_output import JvmOutput
@@ -126,8 +125,11 @@ def _started(settings: Mapping[str, str], note: Path) -> Jvm:
 def _connect(process: subprocess.Popen[bytes], note: Path) -> None:
     try:
         _wait_for(note, process)
-        with note.open("rb") as info, _variables({_PORT: str(read_int(info)), _SECRET: UTF8Deserializer().loads(info)}):
-            gateway = launch_gateway()
+        # Two numbers of four bytes, the port and the length of the secret; then the secret.
+        written = note.read_bytes()
+        port, secret = int.from_bytes(written[:4], "big"), written[8:].decode()
+        with _variables({_PORT: str(port), _SECRET: secret}):
+            gateway = launch_gateway()  # type: ignore[no-untyped-call]
         gateway.proc = process
         SparkContext._ensure_initialized(gateway=gateway)
     except BaseException:

@@ -66,7 +66,7 @@ def open_session(config: StreamsConfig, threads: int) -> SparkSession:
     with _private_files(), _own_interrupts(), python_path([_STARTUP, *given_path]), own_jvm(settings):
         session = builder.getOrCreate()
     # It prints a traceback when the JVM is gone; who calls Spark hears of that anyway.
-    session.sparkContext._accumulatorServer.handle_error = _log_lost_connection
+    vars(session.sparkContext._accumulatorServer)["handle_error"] = _log_lost_connection
     return session
 
 
