@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _FRAMES_PER_SECOND = 8
 _RATE_SECONDS = 10.0
 _LAG_SECONDS = 0.5
+_TENTHS_BELOW = 10.0
 _COLUMNS = ("BATCH", "MS", "READ", "RECORDS/S", "WRITTEN", "LAG")
 _DOING = {
     StreamsState.CREATED: "checking topics …",
@@ -139,12 +140,12 @@ class Panel:
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
         for name in _COLUMNS:
             table.add_column(name, justify="right", min_width=8, overflow="fold")
-        last, lag = self._last, self._present_lag()
+        last, lag, rate = self._last, self._present_lag(), self.rate()
         table.add_row(
             "-" if last is None else f"{last.batch_id:,}",
             "-" if last is None else f"{last.duration_ms:,}",
             f"{self._totals['read']:,}",
-            f"{self.rate():,.0f}",
+            f"{rate:,.0f}" if rate >= _TENTHS_BELOW else f"{rate:.1f}",
             f"{self._totals['written']:,}",
             "-" if lag is None else f"{lag:,}",
         )

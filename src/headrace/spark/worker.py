@@ -6,6 +6,8 @@ A worker process lives longer than a batch: it keeps the application, the broker
 from __future__ import annotations
 
 import atexit
+import io
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +44,9 @@ class _Host:
     """What this process keeps for one run of an application."""
 
     def __init__(self, shipment: Shipment) -> None:
+        # What functions print is to be seen when they print it, not when the process ends.
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)
         self.run = shipment.run
         self.application: Application = cloudpickle.loads(shipment.application)
         self.broker: Broker = open_broker(shipment.broker)

@@ -72,7 +72,7 @@ def test_a_follower_prints_what_comes_and_ends_quietly(headrace: Processes, numb
     follower = headrace.start("consume", "lines", "--follow", "--group", "g")
     assert follower.stdout is not None
     headrace.run("produce", "lines", "-k", "k", input="one\ntwo\n")
-    assert [follower.stdout.readline() for _ in range(2)] == ["one\n", "two\n"]
+    assert [follower.stdout.readline() for _ in range(2)] == ["k\tone\n", "k\ttwo\n"]
     _wait_for_commit(headrace, "g")
 
     follower.send_signal(number)
