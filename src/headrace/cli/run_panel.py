@@ -49,6 +49,8 @@ class Panel:
         self._recent: deque[tuple[float, int]] = deque()
         self._lag: int | None = None
         self._lag_is_of = -_LAG_SECONDS
+        self._busy_since: float | None = None
+        """Since when there has been something to read and no batch was done."""
         self._spinner = Spinner("dots")
         self._restores: dict[tuple[str, str, int], str] = {}
         self.is_stopping: Callable[[], bool] = lambda: False
@@ -70,7 +72,7 @@ class Panel:
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
         """Show another state."""
-        self._state = new
+        self._state, self._busy_since = new, None
 
     def batch(self, report: BatchReport) -> None:
         """Count a batch."""
@@ -78,7 +80,7 @@ class Panel:
         self._totals.update(read=report.records, written=report.written)
         self._dropped.update(report.dropped)
         self._recent.append((self._clock(), report.records))
-        self._lag_is_of = -_LAG_SECONDS
+        self._lag_is_of, self._busy_since = -_LAG_SECONDS, None
 
     def restore(self, event: RestoreEvent) -> None:
         """Show how far it is."""
@@ -130,11 +132,10 @@ class Panel:
         return self._batch_under_way() or "Ctrl-C ends it"
 
     def _batch_under_way(self) -> str:
-        under_way = getattr(self._app, "batch_under_way", None)
-        if under_way is not None:
-            seconds = max(0.0, time.time() - under_way.since)
-            return f"batch {under_way.number}: {under_way.records:,} records, {seconds:.0f} s …"
-        return "first batch …" if self._last is None and self._lag else ""
+        if self._busy_since is None:
+            return ""
+        name = "first batch" if self._last is None else f"batch {self._last.batch_id + 1:,}"
+        return f"{name}, {self._clock() - self._busy_since:.0f} s …"
 
     def _numbers(self) -> Table:
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
@@ -160,4 +161,8 @@ class Panel:
             with suppress(Exception):
                 found = [value for name, value in self._app.metrics().items() if name.name == "records-lag"]
                 self._lag = int(sum(found)) if found else self._lag
+        if not self._lag:
+            self._busy_since = None
+        elif self._busy_since is None:
+            self._busy_since = now
         return self._lag

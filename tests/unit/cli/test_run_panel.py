@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +23,6 @@ class App:
     """As much of an application as a panel asks for."""
 
     application_id = "shout"
-    batch_under_way: Any = None
     lag: int | None = 17
 
     def metrics(self) -> dict[Any, float]:
@@ -60,8 +58,11 @@ def test_says_what_it_is_doing_until_the_first_batch(screen: Screen) -> None:
     screen.panel.state(StreamsState.REBALANCING, StreamsState.CREATED)
     assert "shout  REBALANCING" in screen.drawn() and "starting Spark …" in screen.drawn()
     screen.panel.state(StreamsState.RUNNING, StreamsState.REBALANCING)
-    assert "first batch …" in screen.drawn()
+    screen.drawn()
+    assert "first batch, 1 s …" in screen.drawn()
+    screen.app.lag = 0
     screen.panel.batch(REPORT)
+    screen.drawn()
     assert "Ctrl-C ends it" in screen.drawn()
 
 
@@ -121,12 +122,19 @@ def test_a_wish_to_stop_is_seen_at_once(screen: Screen) -> None:
     assert "stopping after this batch … (Ctrl-C again: at once)" in screen.drawn()
 
 
-def test_progress_inside_a_long_batch_is_shown(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.cli.run_panel.time.time", lambda: 1_000.0)
-    screen.app.batch_under_way = SimpleNamespace(number=3, records=191_971, since=958.0)
+def test_a_long_batch_is_seen_to_go_on(screen: Screen) -> None:
     screen.panel.watch(screen.app)
     screen.panel.state(StreamsState.RUNNING, StreamsState.REBALANCING)
-    assert "batch 3: 191,971 records, 42 s …" in screen.drawn()
+    screen.drawn()
+    screen.now[0] += 40
+    assert "first batch, 41 s …" in screen.drawn()
+
+    screen.panel.batch(REPORT)
+    screen.drawn()
+    assert "batch 1, 1 s …" in screen.drawn()
+    screen.app.lag = 0
+    screen.drawn()
+    assert "Ctrl-C ends it" in screen.drawn()
 
 
 def test_notes_stand_above_without_control_characters(screen: Screen) -> None:
