@@ -83,7 +83,8 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        return CONTROL.sub("", self.shown).replace("\r", "")
+        """Every line that was ever drawn, without what moves the cursor."""
+        return CONTROL.sub("", self.shown).replace("\r\n", "\n").replace("\r", "\n")
 
     def close(self) -> None:
         if self.process.poll() is None:
