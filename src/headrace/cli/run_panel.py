@@ -98,9 +98,9 @@ class Panel:
 
     def render(self) -> RenderableType:
         """The picture of this moment."""
-        parts: list[RenderableType] = [self._headline()]
-        if self._app is not None:
-            parts.append(self._numbers())
+        # The numbers first: what it is doing depends on them.
+        numbers = [] if self._app is None else [self._numbers()]
+        parts: list[RenderableType] = [self._headline(), *numbers]
         if self._dropped:
             parts.append(Text(clean(f"dropped: {reasons(self._dropped)}"), overflow="fold"))
         parts += [Text(clean(line), overflow="fold") for line in list(self._restores.values())]

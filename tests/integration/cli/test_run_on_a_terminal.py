@@ -123,6 +123,7 @@ def append(directory: Path, value: bytes) -> None:
 
 
 def test_it_says_what_it_does_and_ends_when_it_is_told(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.wait_for("shouting hello")
     before = terminal.wait_for("Ctrl-C ends it")
 
     assert "starting Spark …" in before
