@@ -37,7 +37,7 @@ builder.stream("lines").map_values(shout).to("loud")
 config = {"application.id": "shout", "state.dir": "state"}
 """
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
-LIMIT = 120.0
+LIMIT = 240.0
 
 
 class Terminal:
