@@ -41,7 +41,6 @@ class Application:
 
     @property
     def id(self) -> str:
-        """``application.id``."""
         return self.config.application_id
 
     @property
@@ -59,7 +58,6 @@ class Application:
         }
 
     def state_dir(self, task: TaskId) -> Path:
-        """Where a task keeps its state."""
         return self.config.state_dir / self.id / str(task)
 
     def topics_by_pattern(self) -> frozenset[str]:

@@ -31,19 +31,16 @@ class CodedColumns:
         return len(self.codes)
 
     def __getitem__(self, part: slice) -> CodedColumns:
-        """A part of the records."""
         values = None if self.values is None else self.values[part]
         timestamps, codes = self.timestamps[part], self.codes[part]
         return replace(self, offsets=self.offsets[part], timestamps=timestamps, codes=codes, values=values)
 
     def rows(self) -> Iterator[RawRow]:
-        """One by one."""
         keys: list[bytes | None] = list(map(self.distinct.__getitem__, self.codes.to_pylist()))
         values = keys if self.values is None else list(self.values)
         return RecordColumns(self.topic, self.partition, self.offsets, self.timestamps.to_pylist(), keys, values).rows()
 
     def row(self, index: int) -> RawRow:
-        """One of them."""
         key = self.distinct[self.codes[index].as_py()]
         value = key if self.values is None else self.values[index]
         return (

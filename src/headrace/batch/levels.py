@@ -50,7 +50,6 @@ class LevelPlan:
         return tuple(visit for level in self.levels for visit in level if visit.subtopology == subtopology)
 
     def level_of(self, topic: str) -> int:
-        """The level at which ``topic`` is read."""
         return next(number for number, level in enumerate(self.levels) for visit in level if topic in visit.topics)
 
 

@@ -92,7 +92,6 @@ class Payload:
         self._limit = _FIRST_RECORDS
 
     def add(self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> None:
-        """Take one record."""
         if headers:
             self._headers += [NO_HEADERS] * (len(self._timestamps) - len(self._headers))
             self._headers.append(headers)

@@ -19,7 +19,6 @@ class Spool:
         self._end = 0
 
     def add(self, parcel: Parcel) -> None:
-        """Put a parcel by."""
         self._file.seek(self._end)
         self._file.write(parcel.data)
         self._held.append((parcel._replace(data=b""), self._end, len(parcel.data)))
@@ -39,7 +38,6 @@ class Spool:
         return len(self._held)
 
     def close(self) -> None:
-        """Forget everything."""
         self._file.close()
 
     def __enter__(self) -> Spool:

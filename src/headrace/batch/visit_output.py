@@ -48,7 +48,6 @@ class VisitOutput:
         value: bytes | None,
         headers: Headers,
     ) -> None:
-        """Take a record from the task."""
         if partition is None:
             partition = self._partition(topic, key)
         if timestamp is None:

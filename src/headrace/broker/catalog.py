@@ -177,7 +177,6 @@ class Catalog:
         return CorruptLogError(message, detail=detail, hint=hint)
 
     def close(self) -> None:
-        """Close the connections of all threads."""
         with self._lock:
             connections, self._connections = self._connections, []
             self._local = threading.local()

@@ -106,7 +106,6 @@ class EmbeddedBroker:
         self.close()
 
     def close(self) -> None:
-        """Close the connections to the catalog."""
         self._catalog.close()
 
     # Topics
@@ -210,7 +209,6 @@ class EmbeddedBroker:
             return groups.committed(connection, group)
 
     def groups(self) -> list[str]:
-        """The groups that committed something."""
         with self._catalog.read() as connection:
             return groups.names(connection)
 

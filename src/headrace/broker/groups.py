@@ -26,7 +26,6 @@ def check_name(name: object, what: str) -> None:
 def commit(
     connection: sqlite3.Connection, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata], now_ms: int
 ) -> None:
-    """Note how far the group has read."""
     topics.offsets(connection, offsets, "end_offset")
     insert = """INSERT OR REPLACE INTO group_offsets (group_id, topic_id, partition, offset, metadata, committed_ms)
                 SELECT ?, id, ?, ?, ?, ? FROM topics WHERE name = ?"""
@@ -46,7 +45,6 @@ def committed(connection: sqlite3.Connection, group: str) -> dict[TopicPartition
 
 
 def names(connection: sqlite3.Connection) -> list[str]:
-    """The groups that committed something."""
     rows = connection.execute("SELECT DISTINCT group_id FROM group_offsets ORDER BY group_id").fetchall()
     return [row[0] for row in rows]
 
@@ -80,5 +78,4 @@ def read_by_all(connection: sqlite3.Connection, partition: Partition) -> int | N
 
 
 def delete(connection: sqlite3.Connection, group: str) -> None:
-    """Forget the group."""
     connection.execute("DELETE FROM group_offsets WHERE group_id = ?", (group,))

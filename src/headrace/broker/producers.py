@@ -22,7 +22,6 @@ class StickyPartitioner:
         self._current: dict[str, tuple[int, int]] = {}
 
     def __call__(self, record: NewRecord, partitions: int) -> int:
-        """The partition of the record."""
         if record.partition is not None:
             return record.partition
         if record.key is not None:

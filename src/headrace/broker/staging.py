@@ -172,7 +172,6 @@ class SegmentStage:
         value: bytes | None,
         headers: Headers = NO_HEADERS,
     ) -> None:
-        """Write one record."""
         writer = self._writers.get((topic, partition))
         if writer is None:
             writer = self._open(topic, partition)

@@ -33,7 +33,6 @@ class Topic:
 
     @property
     def config(self) -> TopicConfig:
-        """Its settings in their own types."""
         return TopicConfig.of(self.settings)
 
 
@@ -45,7 +44,6 @@ def directory_of(topic_id: int, name: str) -> str:
 def create(
     connection: sqlite3.Connection, name: str, partitions: int, config: Mapping[str, object] | None, now_ms: int
 ) -> None:
-    """Make a topic."""
     check_legal(name, "topic")
     check_partitions(name, partitions)
     settings = json.dumps(topic_config.checked(config))
@@ -60,7 +58,6 @@ def create(
 def alter(
     connection: sqlite3.Connection, name: str, partitions: int | None, config: Mapping[str, object | None] | None
 ) -> None:
-    """Add partitions, change settings."""
     topic = find(connection, name)
     if partitions is not None:
         have = partition_count(connection, topic)

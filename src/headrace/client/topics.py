@@ -84,7 +84,6 @@ class Topics:
         self._known(topic).delete_topic(topic)
 
     def names(self) -> dict[str, int]:
-        """All topics and their numbers of partitions."""
         return self._broker().topics() if self._is_there else {}
 
     def describe(self, topic: str) -> TopicDescription:

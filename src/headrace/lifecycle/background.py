@@ -69,7 +69,6 @@ class Background:
         )
 
     def start(self) -> None:
-        """Begin."""
         self._heartbeat.start()
         self._upkeep.start()
 

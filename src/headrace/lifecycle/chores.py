@@ -34,7 +34,6 @@ class Chores:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         now = time.monotonic()
         for chore in self._chores:
             chore.due = now + chore.delay

@@ -34,7 +34,6 @@ class ClientMetrics:
         self._clock = clock or system_clock
 
     def take(self, report: BatchReport) -> None:
-        """Count one committed batch."""
         values = {"read": report.records, "written": report.written, "dropped": sum(report.dropped.values())}
         with self._lock:
             # Kafka measures stores and tasks in nanoseconds, but the commits of a thread in milliseconds.

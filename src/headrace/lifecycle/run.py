@@ -76,7 +76,6 @@ class Run:
         _clean_outdated(config)
 
     def start(self) -> None:
-        """Begin to run batches."""
         self._background.start()
         with shared_import_path():
             self.supervisor.start()

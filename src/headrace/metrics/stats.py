@@ -29,11 +29,9 @@ class Total:
     sum: float = 0.0
 
     def record(self, value: float, now_ms: int) -> None:
-        """Add ``value``."""
         self.sum += value
 
     def measure(self, now_ms: int) -> float:
-        """The sum."""
         return self.sum
 
 
@@ -44,11 +42,9 @@ class Count:
     count: int = 0
 
     def record(self, value: float, now_ms: int) -> None:
-        """Count one more."""
         self.count += 1
 
     def measure(self, now_ms: int) -> float:
-        """The count."""
         return self.count
 
 
@@ -70,7 +66,6 @@ class Samples:
     _samples: deque[_Sample] = field(default_factory=deque)
 
     def record(self, value: float, now_ms: int) -> None:
-        """Put ``value`` into the current window."""
         sample = self._samples[-1] if self._samples else None
         if sample is None or now_ms - sample.start_ms >= self.window_ms:
             sample = _Sample(now_ms)
@@ -85,7 +80,6 @@ class Samples:
             sample.max = value
 
     def measure(self, now_ms: int) -> float:
-        """The average."""
         return self.average(now_ms)
 
     def average(self, now_ms: int) -> float:
@@ -127,5 +121,4 @@ class Gauge:
         """Nothing to do: the owner knows."""
 
     def measure(self, now_ms: int) -> float:
-        """The owner's number."""
         return self.read()

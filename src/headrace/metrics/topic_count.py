@@ -26,7 +26,6 @@ class TopicCount:
         return self.content_bytes + self.records * (_FRAME_BYTES + len(self.topic.encode()))
 
     def add(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
-        """Count one record."""
         self.records += 1
         self.content_bytes += len(key or b"") + len(value or b"")
         if headers:

@@ -66,7 +66,6 @@ class GraphNode(ABC):
         return tuple(parent.name for parent in self._parents)
 
     def add_child(self, child: GraphNode) -> None:
-        """Link ``child`` below this node."""
         self._children[child] = None
         child._parents[self] = None
 
@@ -125,7 +124,6 @@ class StreamSourceNode(GraphNode):
             self.add_child(child)
 
     def write(self, topology: Topology) -> None:
-        """Add the source."""
         topology.add_source(
             self.name,
             topics=self.topics,
@@ -191,7 +189,6 @@ class ProcessorGraphNode(GraphNode):
         self.step = step
 
     def write(self, topology: Topology) -> None:
-        """Add the processor."""
         self.step.write(topology, *self.parent_names)
 
 
@@ -203,7 +200,6 @@ class StateConnectorNode(ProcessorGraphNode):
         self.store_names = tuple(store_names)
 
     def write(self, topology: Topology) -> None:
-        """Add the processor and connect it."""
         super().write(topology)
         if self.store_names:
             topology.connect_processor_and_state_stores(self.step.name, *self.store_names)
@@ -249,7 +245,6 @@ class StoreNode(GraphNode):
         self.builder = builder
 
     def write(self, topology: Topology) -> None:
-        """Add the store."""
         topology.add_state_store(self.builder)
 
 
@@ -344,7 +339,6 @@ class RepartitionNode(GraphNode):
         return self.spec.optimizable
 
     def write(self, topology: Topology) -> None:
-        """Add the internal topic and the three nodes."""
         spec = self.spec
         topology.add_internal_topic(spec.topic, spec.partitions)
         spec.filter_step.write(topology, *self.parent_names)
@@ -375,7 +369,6 @@ class GroupedTableRepartitionNode(GraphNode):
         self.value_serde = value_serde
 
     def write(self, topology: Topology) -> None:
-        """Add the internal topic, its sink and its source."""
         topology.add_internal_topic(self.topic, None)
         topology.add_sink(
             self.sink_name, self.topic, self.parent_names, key_serde=self.key_serde, value_serde=self.value_serde

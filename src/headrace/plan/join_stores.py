@@ -90,7 +90,6 @@ class JoinWindowStore(StoreBuilder):
             self.with_logging_disabled()
 
     def configure(self, config: StreamsConfig) -> None:
-        """Settle which kind of store to build."""
         self._kind = _configured_kind(self._joined, config)
         self._format = "HEADERS" if str(config["dsl.store.format"]).upper() == "HEADERS" else "PLAIN"
 
@@ -99,7 +98,6 @@ class JoinWindowStore(StoreBuilder):
         return self
 
     def build(self) -> Any:
-        """A new store."""
         supplier = self._kind.window_store(
             self.name,
             self.retention_ms,
@@ -141,7 +139,6 @@ class WaitingStore(StoreBuilder):
         return self
 
     def build(self) -> OuterJoinStore:
-        """A new store."""
         joined = self._joined
         return OuterJoinStore(
             self.name,

@@ -36,24 +36,20 @@ class Materializer(ABC):
 
     @property
     def name(self) -> str:
-        """The store's name."""
         if self.materialized.store_name is None:
             raise InternalError("a store was asked for its name before it had one")
         return self.materialized.store_name
 
     @property
     def logging_enabled(self) -> bool:
-        """Whether the store has a changelog."""
         return self.materialized.logging
 
     @property
     def log_config(self) -> dict[str, str]:
-        """Topic settings of the changelog."""
         return self.materialized.log_config
 
     @property
     def caching_enabled(self) -> bool:
-        """Whether the store has a cache in front."""
         return self.materialized.caching
 
     @property
@@ -79,7 +75,6 @@ class Materializer(ABC):
         return self
 
     def with_caching_disabled(self) -> Materializer:
-        """Write through."""
         self.materialized.caching = False
         return self
 
@@ -90,7 +85,6 @@ class Materializer(ABC):
         return self
 
     def with_logging_disabled(self) -> Materializer:
-        """Keep no changelog."""
         self.materialized.logging = False
         self.materialized.log_config = {}
         return self
@@ -100,7 +94,6 @@ class Materializer(ABC):
         return isinstance(other, Materializer) and other.materialized is self.materialized
 
     def build(self) -> Any:
-        """A new store."""
         supplier = self.materialized.supplier
         builder = self._builder_of(self._default_supplier(self._kind) if supplier is None else supplier)
         if self.logging_enabled:

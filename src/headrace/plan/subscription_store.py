@@ -32,7 +32,6 @@ class SubscriptionStore:
         self._format = "TIMESTAMPED"
 
     def configure(self, config: StreamsConfig) -> None:
-        """Settle which kind of store to build."""
         given = self._dsl_store
         self._kind = stores.dsl_store(config["dsl.store.suppliers.class"] if given is None else given)
         self._format = "HEADERS" if str(config["dsl.store.format"]).upper() == "HEADERS" else "TIMESTAMPED"
@@ -52,7 +51,6 @@ class SubscriptionStore:
         return self
 
     def with_logging_disabled(self) -> SubscriptionStore:
-        """Keep no changelog."""
         self.logging_enabled = False
         return self
 
@@ -61,7 +59,6 @@ class SubscriptionStore:
         return isinstance(other, SubscriptionStore) and other.name == self.name
 
     def build(self) -> Any:
-        """A new store."""
         supplier = self._kind.key_value_store(self.name, self._format)
         builder = SubscriptionStoreBuilder(supplier, serde.bytes(), self._serde)
         if self.logging_enabled:

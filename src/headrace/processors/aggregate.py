@@ -43,11 +43,9 @@ class TableUpdater(Processor):
         self._put_version = table.put if table.is_versioned else None
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Fold one record in."""
         self.take(record.key, record.value, record.timestamp, record.headers)
 
     def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        """The same for a record in parts."""
         raise NotImplementedError
 
     def _update(self, key: Any, old: Any, new: Any, timestamp: int, headers: Headers) -> None:
@@ -68,7 +66,6 @@ class Aggregate(Aggregation):
     aggregator: Aggregator
 
     def __call__(self) -> AggregateProcessor:
-        """A new processor."""
         return AggregateProcessor(self)
 
 
@@ -92,7 +89,6 @@ class AggregateProcessor(TableUpdater):
         return CountBatches(store, key_serde, value_serde)
 
     def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        """Fold one record in."""
         if key is None or value is None:
             self._drop("null key or value")
             return

@@ -22,13 +22,11 @@ class Branch(Stateless):
     children: list[str] = field(default_factory=list)
 
     def init(self, context: NodeContext) -> None:
-        """Pair predicates with children."""
         self._forward_to = context.forward
         self._routes = tuple(zip(self.predicates, self.children, strict=False))
         self._default = self.children[len(self.predicates)] if len(self.children) > len(self.predicates) else None
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Find the branch."""
         key, value = record.key, record.value
         for predicate, child in self._routes:
             if predicate(key, value):

@@ -21,7 +21,6 @@ class CogroupMerge:
     aggregations: tuple[Aggregation, ...]
 
     def __call__(self) -> CogroupMergeProcessor:
-        """A new processor."""
         return CogroupMergeProcessor()
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
@@ -44,5 +43,4 @@ class CogroupMergeProcessor(Processor):
         self._forward = context.forward
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Hand one change on."""
         self._forward(record)

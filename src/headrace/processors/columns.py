@@ -104,19 +104,16 @@ class RecordColumns:
         return len(self.timestamps)
 
     def __getitem__(self, part: slice) -> RecordColumns:
-        """A part of the records."""
         headers = None if self.headers is None else self.headers[part]
         columns = self.offsets[part], self.timestamps[part], self.keys[part], self.values[part]
         return RecordColumns(self.topic, self.partition, *columns, headers)
 
     def rows(self) -> Iterator[RawRow]:
-        """One by one."""
         headers = repeat(NO_HEADERS, len(self)) if self.headers is None else self.headers
         columns = self.offsets, self.timestamps, self.keys, self.values, headers
         return zip(repeat(self.topic, len(self)), repeat(self.partition, len(self)), *columns, strict=True)
 
     def row(self, index: int) -> RawRow:
-        """One of them."""
         headers = NO_HEADERS if self.headers is None else self.headers[index]
         record = self.offsets[index], self.timestamps[index], self.keys[index], self.values[index]
         return (self.topic, self.partition, *record, headers)

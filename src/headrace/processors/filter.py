@@ -18,11 +18,9 @@ class Filter(Stateless):
     negate: bool = False
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Ask the predicate."""
         if (not self.predicate(record.key, record.value)) is self.negate:
             self._forward(record)
 
     @property
     def fusible(self) -> Fusible:
-        """A filter, or its opposite."""
         return Fusible("filter_not" if self.negate else "filter", self.predicate)

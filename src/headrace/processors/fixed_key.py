@@ -43,15 +43,12 @@ class FixedKeyNode(Processor):
         self._process = inner.process
 
     def init(self, context: NodeContext) -> None:
-        """Start the user's processor."""
         self.inner.init(FixedKeyContext(context))
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Pass the record on with its key fixed."""
         self._process(FixedKeyRecord(record.key, record.value, record.timestamp, record.headers))
 
     def close(self) -> None:
-        """Close the user's processor."""
         self.inner.close()
 
 
@@ -62,7 +59,6 @@ class FixedKeySupplier:
     supplier: Callable[[], FixedKeyProcessor | Processor]
 
     def __call__(self) -> FixedKeyNode:
-        """A new processor of the user's."""
         return FixedKeyNode(self.supplier())
 
     @property

@@ -18,7 +18,6 @@ class FlatMap(Stateless):
     mapper: Callable[[Any, Any], Iterable[tuple[Any, Any]]]
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Replace the record by its pairs."""
         pairs = self.mapper(record.key, record.value)
         for pair in as_many(pairs, "flat_map", "pairs", self.mapper):
             key, value = as_pair(pair, "flat_map", self.mapper)
@@ -26,5 +25,4 @@ class FlatMap(Stateless):
 
     @property
     def fusible(self) -> Fusible:
-        """A map to many."""
         return Fusible("flat_map", self.mapper)

@@ -22,7 +22,6 @@ class FlatMapValues(Stateless):
     with_key: bool = False
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Replace the record by one per value."""
         key = record.key
         values = self.mapper(key, record.value) if self.with_key else self.mapper(record.value)
         for value in as_many(values, "flat_map_values", "values", self.mapper):
@@ -30,5 +29,4 @@ class FlatMapValues(Stateless):
 
     @property
     def fusible(self) -> Fusible:
-        """A change of value to many."""
         return Fusible("flat_map_values", self.mapper, self.with_key)

@@ -21,12 +21,10 @@ class ForeignKeyReceive:
     schema: CombinedKeySchema
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return ForeignKeyReceiver(self.store.name, self.schema)
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The subscription store."""
         return (self.store,)
 
 
@@ -48,7 +46,6 @@ class ForeignKeyReceiver(Processor):
         self._drop = context.drop
 
     def process(self, record: Record[Any, Subscription]) -> None:
-        """Take one subscription."""
         foreign_key, subscription = record.key, record.value
         key = CombinedKey(foreign_key, subscription.primary_key)
         if foreign_key is not None:

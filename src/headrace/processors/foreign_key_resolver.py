@@ -29,7 +29,6 @@ class ForeignKeyResolve:
     left_join: bool
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return ForeignKeyResolver(self)
 
 
@@ -51,7 +50,6 @@ class ForeignKeyResolver(Processor):
         self._drop = context.drop
 
     def process(self, record: Record[Any, Response]) -> None:
-        """Resolve one response."""
         row = self._lookup(record.key)
         left = None if row is None else row.value
         if self._hash(left) != record.value.hash:
@@ -66,5 +64,4 @@ class ForeignKeyResolver(Processor):
         return None if data is None else murmur3_128(data)
 
     def close(self) -> None:
-        """Close the getter."""
         self._primary_table.close()

@@ -30,7 +30,6 @@ class ForeignKeySend:
     use_versioned_semantics: bool = field(default=False, init=False)
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return LeftForeignKeySender(self) if self.left_join else InnerForeignKeySender(self)
 
 

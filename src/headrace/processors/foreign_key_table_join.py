@@ -21,12 +21,10 @@ class ForeignKeyTableJoin:
     use_versioned_semantics: bool = field(default=False, init=False)
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return ForeignKeyTableJoiner(self)
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The subscription store."""
         return (self.store,)
 
 
@@ -47,7 +45,6 @@ class ForeignKeyTableJoiner(Processor):
         self._drop = context.drop
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Notify the subscribers of one row."""
         if record.key is None:
             self._drop("null key")
         elif self._only_latest and not record.value.is_latest:

@@ -17,11 +17,9 @@ class JoinWindow:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The window store."""
         return (self.store,)
 
     def __call__(self) -> JoinWindowProcessor:
-        """A new processor."""
         return JoinWindowProcessor(self.store.name)
 
 
@@ -32,7 +30,6 @@ class JoinWindowProcessor(Processor):
         self._store_name = store_name
 
     def init(self, context: NodeContext) -> None:
-        """Look up the store."""
         self._forward = context.forward
         store = context.store(self._store_name)
         self._put = store.put

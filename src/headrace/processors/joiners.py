@@ -21,7 +21,6 @@ class WithoutKey:
     function: Callable[[Any, Any], Any]
 
     def __call__(self, key: Any, left: Any, right: Any) -> Any:
-        """Join the two values."""
         return self.function(left, right)
 
 
@@ -32,5 +31,4 @@ class Reversed:
     joiner: Joiner
 
     def __call__(self, key: Any, right: Any, left: Any) -> Any:
-        """Join the two values."""
         return self.joiner(key, left, right)

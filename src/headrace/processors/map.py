@@ -18,13 +18,11 @@ class Map(Stateless):
     mapper: Callable[[Any, Any], tuple[Any, Any]]
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Replace key and value."""
         key, value = as_pair(self.mapper(record.key, record.value), "map", self.mapper)
         self._forward(Record(key, value, record.timestamp, record.headers))
 
     @property
     def fusible(self) -> Fusible:
-        """A map."""
         return Fusible("map", self.mapper)
 
 
@@ -35,11 +33,9 @@ class SelectKey(Stateless):
     mapper: Callable[[Any, Any], Any]
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Replace the key."""
         value = record.value
         self._forward(Record(self.mapper(record.key, value), value, record.timestamp, record.headers))
 
     @property
     def fusible(self) -> Fusible:
-        """A change of key."""
         return Fusible("select_key", self.mapper)

@@ -17,12 +17,10 @@ class MapValues(Stateless):
     mapper: Callable[[Any], Any]
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Replace the value."""
         self._forward(Record(record.key, self.mapper(record.value), record.timestamp, record.headers))
 
     @property
     def fusible(self) -> Fusible:
-        """A change of value."""
         return Fusible("map_values", self.mapper, with_key=False)
 
 
@@ -33,11 +31,9 @@ class MapValuesWithKey(Stateless):
     mapper: Callable[[Any, Any], Any]
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Replace the value."""
         key = record.key
         self._forward(Record(key, self.mapper(key, record.value), record.timestamp, record.headers))
 
     @property
     def fusible(self) -> Fusible:
-        """A change of value."""
         return Fusible("map_values", self.mapper)

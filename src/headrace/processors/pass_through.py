@@ -12,10 +12,8 @@ class PassThrough(Stateless):
     """Forward every record as it is."""
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Forward the record."""
         self._forward(record)
 
     @property
     def fusible(self) -> Fusible:
-        """Nothing to do."""
         return Fusible("pass", None)

@@ -23,7 +23,6 @@ class Peek(Stateless):
 
     @property
     def fusible(self) -> Fusible:
-        """A look."""
         return Fusible("peek", self.action)
 
 
@@ -34,10 +33,8 @@ class Foreach(Stateless):
     action: Callable[[Any, Any], Any]
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Show the record."""
         self.action(record.key, record.value)
 
     @property
     def fusible(self) -> Fusible:
-        """A look, the last."""
         return Fusible("peek", self.action)

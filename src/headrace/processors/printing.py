@@ -35,13 +35,11 @@ class Print(Stateless):
     _file: TextIO | None = None
 
     def init(self, context: NodeContext) -> None:
-        """Open the file."""
         super().init(context)
         if self.path is not None:
             self._file = self.path.open("a", encoding="utf-8")
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Write one line."""
         line = f"[{self.label}]: {_text(self.mapper(record.key, record.value))}\n"
         if self._file is not None:
             self._file.write(line)
@@ -50,6 +48,5 @@ class Print(Stateless):
             sys.stdout.flush()
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()

@@ -17,7 +17,6 @@ class Reduce(Aggregation):
     reducer: Reducer
 
     def __call__(self) -> ReduceProcessor:
-        """A new processor."""
         return ReduceProcessor(self)
 
 

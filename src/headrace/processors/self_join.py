@@ -21,11 +21,9 @@ class SelfJoin:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The window store."""
         return (self.store,)
 
     def __call__(self) -> SelfJoinProcessor:
-        """A new processor."""
         return SelfJoinProcessor(self.store.name, self.windows, self.joiner)
 
 
@@ -46,7 +44,6 @@ class SelfJoinProcessor(Processor):
         self._stream_time = NO_TIMESTAMP
 
     def init(self, context: NodeContext) -> None:
-        """Look up the store."""
         self._forward = context.forward
         self._drop = context.drop
         store = context.store(self._store_name)
@@ -54,7 +51,6 @@ class SelfJoinProcessor(Processor):
         self._is_plain = store.store_type == "window"
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Emit all pairs of the record."""
         if record.key is None or record.value is None:
             self._drop("null key or value")
             return

@@ -25,7 +25,6 @@ class SessionAggregate(Aggregation):
     merger: Merger
 
     def __call__(self) -> SessionAggregateProcessor:
-        """A new processor."""
         return SessionAggregateProcessor(self)
 
     def view(self) -> ValueGetterSupplier:
@@ -74,7 +73,6 @@ class SessionAggregateProcessor(Processor):
             self._forward_update = None if cached else context.forward
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Fold one record into its session."""
         key, timestamp = record.key, record.timestamp
         if key is None:
             self._drop("null key")

@@ -27,7 +27,6 @@ class SlidingWindowAggregate(WindowedAggregation):
     aggregator: Aggregator
 
     def __call__(self) -> SlidingWindowAggregateProcessor:
-        """A new processor."""
         return SlidingWindowAggregateProcessor(self)
 
 
@@ -43,13 +42,11 @@ class SlidingWindowAggregateProcessor(WindowUpdater):
         self._difference_ms = supplier.windows.difference_ms
 
     def init(self, context: NodeContext) -> None:
-        """Look the store up."""
         super().init(context)
         self._fetch_range = self._store.fetch_range
         self._backward_fetch_range = self._store.backward_fetch_range
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Fold one record into its windows."""
         if record.key is None or record.value is None:
             self._drop("null key or value")
             return

@@ -33,7 +33,6 @@ class Stateless(Processor):
         return copy(self)
 
     def init(self, context: NodeContext) -> None:
-        """Keep what every record needs."""
         self._forward = context.forward
 
     @property

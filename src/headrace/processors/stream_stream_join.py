@@ -70,7 +70,6 @@ class StreamStreamJoin:
         return (self.other_store,) if self.waiting_store is None else (self.other_store, self.waiting_store)
 
     def __call__(self) -> StreamStreamJoinProcessor:
-        """A new processor."""
         return StreamStreamJoinProcessor(self) if self.waiting_store is None else OuterStreamStreamJoinProcessor(self)
 
 
@@ -86,7 +85,6 @@ class StreamStreamJoinProcessor(Processor):
         self._other_name = join.other_store.name
 
     def init(self, context: NodeContext) -> None:
-        """Look up the other side's store."""
         self._forward = context.forward
         self._drop = context.drop
         other = context.store(self._other_name)
@@ -94,7 +92,6 @@ class StreamStreamJoinProcessor(Processor):
         self._is_plain = other.store_type == "window"
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Emit the pairs of the record."""
         if record.key is None or record.value is None:
             self._drop("null key or value")
             return
@@ -142,7 +139,6 @@ class OuterStreamStreamJoinProcessor(StreamStreamJoinProcessor):
             self._join(record)
 
     def close(self) -> None:
-        """Forget the clock."""
         self._clocks.forget(self._context.task_id)
 
     def _join(self, record: Record[Any, Any]) -> None:

@@ -28,7 +28,6 @@ class StreamTableJoin:
         return () if self.buffer is None else (self.buffer,)
 
     def __call__(self) -> StreamTableJoinProcessor:
-        """A new processor."""
         if self.buffer is not None:
             return BufferedStreamTableJoinProcessor(self, self.buffer.name)
         return StreamTableJoinProcessor(self)
@@ -45,7 +44,6 @@ class StreamGlobalTableJoin:
     key_selector: Callable[[Any, Any], Any]
 
     def __call__(self) -> StreamGlobalTableJoinProcessor:
-        """A new processor."""
         return StreamGlobalTableJoinProcessor(self)
 
 
@@ -60,7 +58,6 @@ class StreamTableJoinProcessor(Processor):
         self._joiner, self._with_key, self._left = join.joiner, join.with_key, join.left
 
     def init(self, context: NodeContext) -> None:
-        """Look up the table."""
         self._forward = context.forward
         self._drop = context.drop
         self._getter.init(context)
@@ -124,7 +121,6 @@ class BufferedStreamTableJoinProcessor(StreamTableJoinProcessor):
         self._stream_time = NO_TIMESTAMP
 
     def init(self, context: NodeContext) -> None:
-        """Look up table and buffer."""
         super().init(context)
         if self._get_as_of is None:
             raise ArgumentError("the table must be versioned to use a grace period in a stream-table join")

@@ -38,12 +38,10 @@ class Suppress:
         self.parent.enable_sending_old_values(True)
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return SuppressProcessor(self)
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The buffer."""
         return (self.store,)
 
     def view(self) -> ValueGetterSupplier:
@@ -66,7 +64,6 @@ class SuppressProcessor(Processor):
         self._stream_time = NO_TIMESTAMP
 
     def init(self, context: NodeContext) -> None:
-        """Look up the buffer."""
         self._context = context
         self._forward = context.forward
         self._buffer: SuppressBuffer = context.store(self._store_name)
@@ -131,11 +128,9 @@ class SuppressedValueGetterSupplier:
 
     @property
     def store_names(self) -> tuple[str, ...]:
-        """The buffer and the parent's stores."""
         return (self.buffer_name, *self.parent.store_names)
 
     def get(self) -> ValueGetter:
-        """A new getter."""
         return SuppressedValueGetter(self.parent.get(), self.buffer_name)
 
 
@@ -166,5 +161,4 @@ class SuppressedValueGetter:
         return False
 
     def close(self) -> None:
-        """Close the parent's getter."""
         self._parent.close()

@@ -24,7 +24,6 @@ class TableAggregate(Aggregation):
     subtractor: Aggregator
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return TableAggregateProcessor(self)
 
 
@@ -36,7 +35,6 @@ class TableAggregateProcessor(StoringProcessor):
         self._initializer, self._adder, self._subtractor = table.initializer, table.adder, table.subtractor
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Apply one change to its group."""
         key = record.key
         if key is None:
             message = f"a group of the aggregate {self._store_name!r} has no key"

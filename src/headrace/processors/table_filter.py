@@ -30,13 +30,11 @@ class TableFilter(DerivedTable):
         self.send_old_values = self.parent.enable_sending_old_values(False)
 
     def __call__(self) -> Processor:
-        """A new processor."""
         if self.store is None:
             return PassingTableFilter(self)
         return StoringTableFilter(self)
 
     def getter(self, parent: ValueGetter) -> ValueGetter:
-        """A getter that filters the parent's rows."""
         return FilteringGetter(parent, self.predicate, negate=self.negate)
 
 
@@ -49,11 +47,9 @@ class PassingTableFilter(Processor):
         self._sends_all = table.use_versioned_semantics or not table.send_old_values
 
     def init(self, context: NodeContext) -> None:
-        """Bind what every record needs."""
         self._forward = context.forward
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Filter one change."""
         key = record.key
         change = record.value
         new, old, is_latest = change.new, change.old, change.is_latest
@@ -75,7 +71,6 @@ class StoringTableFilter(StoringProcessor):
         self._sends_all = table.use_versioned_semantics or not table.send_old_values
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Filter one change."""
         new = record.value.new
         if new is not None and bool(self._predicate(record.key, new)) is self._negate:
             new = None

@@ -23,7 +23,6 @@ class TableGroupBy:
     use_versioned_semantics: bool = field(default=False, init=False)
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return TableGroupByProcessor(self.mapper, use_versioned_semantics=self.use_versioned_semantics)
 
 
@@ -35,7 +34,6 @@ class TableGroupByProcessor(Processor):
         self._only_latest = use_versioned_semantics
 
     def init(self, context: NodeContext) -> None:
-        """Bind what every record needs."""
         self._forward = context.forward
 
     def process(self, record: Record[Any, Change]) -> None:

@@ -21,13 +21,11 @@ class TableMapValues(DerivedTable):
     with_key: bool
 
     def __call__(self) -> Processor:
-        """A new processor."""
         if self.store is None:
             return PassingTableMapValues(self)
         return StoringTableMapValues(self)
 
     def getter(self, parent: ValueGetter) -> ValueGetter:
-        """A getter that maps the parent's rows."""
         return MappingGetter(parent, self)
 
 
@@ -39,11 +37,9 @@ class PassingTableMapValues(Processor):
         self._send_old_values = table.send_old_values
 
     def init(self, context: NodeContext) -> None:
-        """Bind what every record needs."""
         self._forward = context.forward
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Map one change."""
         change = record.value
         new, old, is_latest = change.new, change.old, change.is_latest
         if new is not None:
@@ -64,7 +60,6 @@ class StoringTableMapValues(StoringProcessor):
         self._mapper, self._with_key = table.mapper, table.with_key
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Map one change."""
         new = record.value.new
         if new is not None:
             new = self._mapper(record.key, new) if self._with_key else self._mapper(new)

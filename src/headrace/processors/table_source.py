@@ -28,7 +28,6 @@ class TableSource:
         self.send_old_values = False
 
     def __call__(self) -> Processor:
-        """A new processor."""
         if self.queryable_name is None:
             return PassingTableSource()
         return StoringTableSource(self.queryable_name, send_old_values=self.send_old_values)
@@ -40,7 +39,6 @@ class TableSource:
 
     @property
     def materialized(self) -> bool:
-        """Whether the table is kept in a store."""
         return self.queryable_name is not None
 
     def materialize(self) -> None:
@@ -65,12 +63,10 @@ class PassingTableSource(Processor):
     """A table without a store: every record is a change without an old value."""
 
     def init(self, context: NodeContext) -> None:
-        """Bind what every record needs."""
         self._forward = context.forward
         self._drop = context.drop
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Turn the record into a change."""
         if record.key is None:
             self._drop("null key")
         else:
@@ -89,7 +85,6 @@ class StoringTableSource(StoringProcessor):
         self._drop = context.drop
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Replace the row."""
         key = record.key
         if key is None:
             self._drop("null key")

@@ -12,10 +12,8 @@ class TableToStream(Stateless):
     """Unwraps each change."""
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Send the new value on."""
         self._forward(record.with_value(record.value.new))
 
     @property
     def fusible(self) -> Fusible:
-        """The new value of a change."""
         return Fusible("new_value", None)

@@ -55,13 +55,11 @@ class TableTransformValues(DerivedTable):
     transformer: Callable[[], ValueTransformer]
 
     def __call__(self) -> Processor:
-        """A new processor with a new transformer."""
         if self.store is None:
             return PassingTableTransformValues(self)
         return StoringTableTransformValues(self)
 
     def getter(self, parent: ValueGetter) -> ValueGetter:
-        """A getter that transforms the parent's rows."""
         return TransformingGetter(parent, self.transformer())
 
 
@@ -73,13 +71,11 @@ class PassingTableTransformValues(Processor):
         self._send_old_values = table.send_old_values
 
     def init(self, context: NodeContext) -> None:
-        """Start the transformer."""
         self._transformer.init(TransformerContext(context))
         self._transform = self._transformer.transform
         self._forward = context.forward
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Transform one change."""
         change = record.value
         new, old, is_latest = change.new, change.old, change.is_latest
         new = self._transform(record.key, new)
@@ -87,7 +83,6 @@ class PassingTableTransformValues(Processor):
         self._forward(record.with_value(Change(new, old, is_latest)))
 
     def close(self) -> None:
-        """Close the transformer."""
         self._transformer.close()
 
 
@@ -106,12 +101,10 @@ class StoringTableTransformValues(StoringProcessor):
         super().init(context)
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Transform one change."""
         new = self._transform(record.key, record.value.new)
         self._keep(record, new, self._held(record.key))
 
     def close(self) -> None:
-        """Close the transformer."""
         self._transformer.close()
 
 
@@ -140,6 +133,5 @@ class TransformingGetter(DerivedValueGetter):
         return ValueAndTimestamp.make(value, timestamp, headers)
 
     def close(self) -> None:
-        """Close the parent's getter and the transformer."""
         super().close()
         self._transformer.close()

@@ -24,7 +24,6 @@ class WindowAggregate(WindowedAggregation):
     aggregator: Aggregator
 
     def __call__(self) -> WindowAggregateProcessor:
-        """A new processor."""
         return WindowAggregateProcessor(self)
 
 
@@ -87,11 +86,9 @@ class WindowAggregateProcessor(WindowUpdater):
         self._window_at = supplier.windows.window_at
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Fold one record into its windows."""
         self.take(record.key, record.value, record.timestamp, record.headers)
 
     def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        """The same for a record in parts."""
         if key is None:
             self._drop("null key")
             return

@@ -49,7 +49,6 @@ class AvroSerde:
         return payload if self.registry is None else frame(self._schema_id(self.registry, topic, self.schema), payload)
 
     def deserialize(self, topic: str, data: bytes | None) -> Any:
-        """The value in ``data``."""
         if data is None:
             return None
         if self.registry is None:

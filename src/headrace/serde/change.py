@@ -47,7 +47,6 @@ class ChangeSerde:
         raise SerializationError("a change needs an old or a new value, found neither")
 
     def deserialize(self, topic: str, data: bytes | None) -> Change | None:
-        """The change in ``data``."""
         if data is None:
             return None
         inner = known_inner(self.inner, "ChangeSerde")

@@ -71,7 +71,6 @@ class SubscriptionSerde:
     primary_key_topic: str = ""
 
     def with_defaults(self, config: StreamsConfig, is_key: bool) -> SubscriptionSerde:
-        """With the primary key's serde filled in."""
         return replace(
             self,
             primary_key_serde=resolve_key_serde(self.primary_key_serde, config),
@@ -79,7 +78,6 @@ class SubscriptionSerde:
         )
 
     def serialize(self, topic: str, value: Subscription | None) -> bytes | None:
-        """The bytes of a subscription."""
         if value is None:
             return None
         assert self.primary_key_serde is not None
@@ -90,7 +88,6 @@ class SubscriptionSerde:
         return _head(_SUBSCRIPTION_VERSION, value.hash, value.instruction) + key + partition
 
     def deserialize(self, topic: str, data: bytes | None) -> Subscription | None:
-        """The subscription in ``data``."""
         if data is None:
             return None
         assert self.primary_key_serde is not None
@@ -112,11 +109,9 @@ class ResponseSerde:
     value_serde: Serde[Any] | None
 
     def with_defaults(self, config: StreamsConfig, is_key: bool) -> ResponseSerde:
-        """With the value's serde filled in."""
         return ResponseSerde(resolve_value_serde(self.value_serde, config))
 
     def serialize(self, topic: str, value: Response | None) -> bytes | None:
-        """The bytes of a response."""
         if value is None:
             return None
         assert self.value_serde is not None
@@ -124,7 +119,6 @@ class ResponseSerde:
         return _head(_RESPONSE_VERSION, value.hash) + (foreign or b"")
 
     def deserialize(self, topic: str, data: bytes | None) -> Response | None:
-        """The response in ``data``."""
         if data is None:
             return None
         assert self.value_serde is not None
@@ -159,13 +153,11 @@ class CombinedKeySchema:
         return len(key).to_bytes(4, "big") + key
 
     def to_bytes(self, key: CombinedKey) -> bytes:
-        """The bytes of a combined key."""
         assert self.primary_key_serde is not None
         primary = self.primary_key_serde.serialize(primary_key_topic(self.topic), key.primary_key) or b""
         return self.prefix(key.foreign_key) + primary
 
     def from_bytes(self, data: bytes) -> CombinedKey:
-        """The combined key in ``data``."""
         assert self.foreign_key_serde is not None
         assert self.primary_key_serde is not None
         end = 4 + int.from_bytes(data[:4], "big")

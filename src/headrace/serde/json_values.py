@@ -35,7 +35,6 @@ class JsonSerde:
             raise SerializationError(message, detail=f"value {shorten(value)}", hint=hint) from error
 
     def deserialize(self, topic: str, data: bytes | None) -> Any:
-        """What ``data`` says."""
         if data is None:
             return None
         try:

@@ -35,7 +35,6 @@ class ListSerde:
         return f"serdes.list({'' if self.inner is None else repr(self.inner)})"
 
     def serialize(self, topic: str, value: Sequence[Any] | None) -> bytes | None:
-        """The bytes of a list or tuple."""
         if value is None:
             return None
         if not isinstance(value, list | tuple):
@@ -45,7 +44,6 @@ class ListSerde:
         return _join_variable(entries) if _entry_size(inner) is None else _join_constant(entries)
 
     def deserialize(self, topic: str, data: bytes | None) -> list[Any] | None:
-        """The list in ``data``."""
         if data is None:
             return None
         inner = known_inner(self.inner, "list()")

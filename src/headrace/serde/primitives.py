@@ -37,7 +37,6 @@ class StringSerde:
             return value.encode("utf-8", "replace")
 
     def deserialize(self, topic: str, data: bytes | None) -> str | None:
-        """The text of ``data``."""
         if data is None:
             return None
         try:
@@ -68,7 +67,6 @@ class IntegerSerde:
         return self._serialize_index(topic, value)
 
     def deserialize(self, topic: str, data: bytes | None) -> int | None:
-        """The number in ``data``."""
         if data is None:
             return None
         if len(data) != self.fixed_size:
@@ -109,7 +107,6 @@ class DoubleSerde:
         return _CANONICAL_NAN if value != value else _DOUBLE.pack(value)
 
     def deserialize(self, topic: str, data: bytes | None) -> float | None:
-        """The number in ``data``."""
         if data is None:
             return None
         if len(data) != self.fixed_size:
@@ -139,7 +136,6 @@ class FloatSerde:
             raise _too_large("float()", value, "serdes.double()") from None
 
     def deserialize(self, topic: str, data: bytes | None) -> float | None:
-        """The number in ``data``."""
         if data is None:
             return None
         if len(data) != self.fixed_size:
@@ -183,7 +179,6 @@ class BytesSerde:
         raise wrong_type("bytes()", "bytes", value)
 
     def deserialize(self, topic: str, data: bytes | None) -> bytes | None:
-        """``data`` itself."""
         return data
 
 
@@ -224,7 +219,6 @@ class UuidSerde:
         return "serdes.uuid()"
 
     def serialize(self, topic: str, value: UUID | None) -> bytes | None:
-        """The text of ``value``."""
         if value is None:
             return None
         if isinstance(value, UUID):

@@ -56,7 +56,6 @@ class ProtobufSerde:
         return frame(self._schema_id(self.registry, topic), indexes + payload)
 
     def deserialize(self, topic: str, data: bytes | None) -> Message | None:
-        """The message in ``data``."""
         if data is None:
             return None
         payload = data if self.registry is None else read_message_indexes(unframe(data)[1])[1]

@@ -50,7 +50,6 @@ class TypedJsonSerde(Generic[T]):
             raise self._failed("write", error, f"value {shorten(value)}") from error
 
     def deserialize(self, topic: str, data: bytes | None) -> T | None:
-        """An object of the type."""
         if data is None:
             return None
         codec = _codec(self.kind)

@@ -24,7 +24,6 @@ class InnerKeyPartitioner:
     inner: Serde[Any] | None
 
     def __call__(self, topic: str, key: Windowed[Any], value: Any, num_partitions: int) -> int:
-        """The partition of the key inside the window."""
         return default_partition(_key_bytes(self.inner, topic, key, "windowed()"), num_partitions)
 
     def with_defaults(self, config: StreamsConfig) -> InnerKeyPartitioner:

@@ -93,7 +93,6 @@ class FirstLevelFunction(LevelFunction):
         self._groups = groups
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Run the level for the tasks of the groups."""
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
         return to_batches(self._run(parcel for number in numbers for parcel in self._groups[number]))
 

@@ -67,7 +67,6 @@ class KeyValueStoreBuilder(TypedStoreBuilder):
     codec: ValueCodec = PLAIN
 
     def build(self) -> MeteredKeyValueStore:
-        """A new store."""
         store = self._for_codec(self.supplier.get())
         if self.logging_enabled:
             store = ChangeLoggingKeyValueStore(store, self.codec)
@@ -126,7 +125,6 @@ class WindowStoreBuilder(TypedStoreBuilder):
             self.log_config.update(self._duplicates_log_config())
 
     def build(self) -> MeteredWindowStore:
-        """A new store."""
         supplier = self.supplier
         store = self._for_codec(supplier.get())
         if supplier.retain_duplicates and self.caching_enabled:
@@ -205,7 +203,6 @@ class SessionStoreBuilder(TypedStoreBuilder):
         self.retention_ms = supplier.retention_ms
 
     def build(self) -> MeteredSessionStore:
-        """A new store."""
         store = self._for_codec(self.supplier.get())
         if self.logging_enabled:
             store = ChangeLoggingSessionStore(store, self.codec)

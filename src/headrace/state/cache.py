@@ -139,7 +139,6 @@ class NamedCache:
         self.size_bytes += grown
 
     def delete(self, key: bytes) -> None:
-        """Forget the entry."""
         entry = self._entries.pop(key, None)
         if entry is not None:
             self._keys.remove(key)
@@ -251,7 +250,6 @@ class ThreadCache:
         self.size_bytes += cache.size_bytes - before
 
     def clear(self, cache: NamedCache) -> None:
-        """Forget the entries of one cache."""
         self.size_bytes -= cache.size_bytes
         cache.clear()
         if not any(map(len, self._caches.values())):

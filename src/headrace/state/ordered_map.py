@@ -36,7 +36,6 @@ class OrderedMap(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """The value of ``key``."""
         return self._values.get(key)
 
     def put(self, key: K, value: V | None) -> None:
@@ -67,7 +66,6 @@ class OrderedMap(Generic[K, V]):
         return key, self._values[key]
 
     def clear(self) -> None:
-        """Remove everything."""
         self._keys.clear()
         self._head = 0
         self._values.clear()

@@ -63,11 +63,9 @@ class OuterJoinStore:
 
     @property
     def is_open(self) -> bool:
-        """Whether the store can be used."""
         return self._entries is not None
 
     def init(self, context: StoreContext) -> None:
-        """Resolve the serdes and open the store."""
         key_serde, left_serde, right_serde = self._serdes_given
         self._context = context
         if self._logging:
@@ -92,7 +90,6 @@ class OuterJoinStore:
         """Nothing is cached."""
 
     def close(self) -> None:
-        """Close the store."""
         if self._entries is not None and (self.persistent or self._home is not None):
             self._entries.close()
         self._entries = None
@@ -122,7 +119,6 @@ class OuterJoinStore:
         return sum(1 for _ in self._entries.scan())
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply a record of the changelog."""
         self._entries.put(key, value)
 
     def _put(self, key: bytes, value: bytes | None) -> None:
@@ -180,7 +176,6 @@ class OuterJoinStoreBuilder(StoreBuilder):
         return self
 
     def build(self) -> OuterJoinStore:
-        """A new store."""
         return OuterJoinStore(
             self.name,
             self.key_serde,

@@ -34,7 +34,6 @@ class StoreBuilder:
         return self
 
     def with_caching_disabled(self: Self) -> Self:
-        """Write through."""
         self.caching_enabled = False
         return self
 
@@ -51,7 +50,6 @@ class StoreBuilder:
         return self
 
     def build(self) -> Any:
-        """A new store."""
         raise NotImplementedError
 
     def is_compatible_with(self, other: object) -> bool:

@@ -26,7 +26,6 @@ class InMemoryKeyValueSupplier:
     metrics_scope = "in-memory"
 
     def get(self) -> InMemoryKeyValueStore:
-        """A new store."""
         return InMemoryKeyValueStore(self.name)
 
 
@@ -40,7 +39,6 @@ class LRUSupplier:
     metrics_scope = "in-memory-lru"
 
     def get(self) -> LRUStore:
-        """A new store."""
         return LRUStore(self.name, self.max_entries)
 
 
@@ -55,7 +53,6 @@ class RocksDBKeyValueSupplier:
     metrics_scope = "rocksdb"
 
     def get(self) -> RocksDBStore:
-        """A new store."""
         return RocksDBStore(self.name)
 
 
@@ -71,7 +68,6 @@ class VersionedSupplier:
     is_versioned = True
 
     def get(self) -> RocksDBVersionedStore:
-        """A new store."""
         return RocksDBVersionedStore(self.name, self.history_ms, self.segment_interval_ms)
 
 
@@ -94,7 +90,6 @@ class RocksDBWindowSupplier:
         return _segment_interval(self.retention_ms)
 
     def get(self) -> SegmentedWindows:
-        """A new store."""
         return RocksDBWindowStore(
             self.name, self.retention_ms, self.segment_interval_ms, retain_duplicates=self.retain_duplicates
         )
@@ -114,7 +109,6 @@ class InMemoryWindowSupplier:
     segment_interval_ms = 1
 
     def get(self) -> InMemoryWindowStore:
-        """A new store."""
         return InMemoryWindowStore(self.name, self.retention_ms, retain_duplicates=self.retain_duplicates)
 
 
@@ -134,7 +128,6 @@ class RocksDBSessionSupplier:
         return _segment_interval(self.retention_ms)
 
     def get(self) -> SegmentedSessions:
-        """A new store."""
         return RocksDBSessionStore(self.name, self.retention_ms, self.segment_interval_ms)
 
 
@@ -150,7 +143,6 @@ class InMemorySessionSupplier:
     segment_interval_ms = 1
 
     def get(self) -> InMemorySessionStore:
-        """A new store."""
         return InMemorySessionStore(self.name, self.retention_ms)
 
 
@@ -162,7 +154,6 @@ class TimeOrderedWindowSupplier(RocksDBWindowSupplier):
     with_index: bool = False
 
     def get(self) -> RocksDBTimeOrderedWindowStore:
-        """A new store."""
         return RocksDBTimeOrderedWindowStore(
             self.name,
             self.retention_ms,
@@ -178,7 +169,6 @@ class TimeOrderedSessionSupplier(RocksDBSessionSupplier):
     """Session stores in RocksDB that are ordered by time."""
 
     def get(self) -> RocksDBTimeOrderedSessionStore:
-        """A new store."""
         return RocksDBTimeOrderedSessionStore(self.name, self.retention_ms, self.segment_interval_ms)
 
 

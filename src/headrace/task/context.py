@@ -164,7 +164,6 @@ class TaskContext:
         self.registry.register(store, restore)
 
     def change_logger(self, store_name: str) -> ChangeLogger:
-        """What appends to the store's changelog."""
         return partial(self.collector.send_change, self._changelogs[store_name], self.partition)
 
     def changelog_topic(self, store_name: str) -> str:
@@ -281,7 +280,6 @@ class RuntimeNodeContext:
         return self._task.host.schedule(self.node_name, interval_ms, punctuation, callback, start)
 
     def commit(self) -> None:
-        """Ask for a commit soon."""
         self._task.host.request_commit()
 
     def drop(self, reason: str) -> None:
@@ -301,7 +299,6 @@ class RuntimeNodeContext:
         self._task.processor_metadata[key] = value
 
     def app_configs(self) -> Mapping[str, Any]:
-        """The configuration as given."""
         return dict(self._task.config.originals)
 
     def app_configs_with_prefix(self, prefix: str) -> Mapping[str, Any]:
@@ -325,7 +322,6 @@ class RuntimeNodeContext:
 
     @property
     def application_id(self) -> str:
-        """``application.id``."""
         return self._task.application_id
 
     @property
@@ -335,27 +331,22 @@ class RuntimeNodeContext:
 
     @property
     def config(self) -> StreamsConfig:
-        """The whole configuration."""
         return self._task.config
 
     @property
     def key_serde(self) -> Serde[Any]:
-        """The default key serde."""
         return self._task.config.default_key_serde
 
     @property
     def value_serde(self) -> Serde[Any]:
-        """The default value serde."""
         return self._task.config.default_value_serde
 
     @property
     def state_dir(self) -> Path:
-        """The directory of this task."""
         return self._task.state_dir
 
     @property
     def metrics(self) -> StreamsMetrics:
-        """The metrics of this task."""
         return self._task.metrics
 
     @property
@@ -397,7 +388,6 @@ class GlobalNodeContext(RuntimeNodeContext):
         return self._task.registry.find(name)
 
     def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
-        """Hand ``record`` on to the children."""
         if child is not None:
             raise UnsupportedError("a global processor cannot choose whom to forward to")
         RuntimeNodeContext.forward(self, record)

@@ -101,7 +101,6 @@ class GlobalTask:
         self.offsets[topic, partition] = offset + 1
 
     def flush(self) -> None:
-        """Flush the stores."""
         with self.context.active(self.context.record_context, self._clock()):
             self.registry.flush()
 

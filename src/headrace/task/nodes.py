@@ -78,7 +78,6 @@ class ProcessorNode:
         self.process: Process = self._guarded(processor.process)
 
     def init(self) -> None:
-        """Hand the processor its context."""
         try:
             self.processor.init(self.context)
         except Exception as error:
@@ -137,7 +136,6 @@ class SinkNode:
         self.take = self._to_extracted(sender) if self.topic is None else sender(self.topic)
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Write a record."""
         self.take(record.key, record.value, record.timestamp, record.headers)
 
     def close(self) -> None:
@@ -210,7 +208,6 @@ class _Wiring:
         self._fuses = not any(self._leaf_sensors.values())
 
     def process(self, name: str) -> Process:
-        """What a parent's context calls with a record."""
         node = self._nodes[name]
         if self._does(node) is not None:
             return fuse_record(self._operator(name, MAX_DEPTH))

@@ -188,7 +188,6 @@ class RecordQueue:
             yield head
 
     def clear(self) -> None:
-        """Forget the records and the partition time."""
         self._fifo.clear()
         self._columns.clear()
         self.head = None
@@ -296,7 +295,6 @@ class PartitionGroup:
 
     @property
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """The partitions of the task."""
         return tuple(self._queues)
 
     def queue(self, partition: TopicPartition) -> RecordQueue:
@@ -378,7 +376,6 @@ class PartitionGroup:
         self.stream_time = max(self.stream_time, timestamp)
 
     def clear(self) -> None:
-        """Forget all records and times."""
         for queue in self._queues.values():
             queue.clear()
         self._by_time.clear()

@@ -29,7 +29,6 @@ class PriorityQueue(Generic[T]):
         return self.items[0] if self.items else None
 
     def offer(self, item: T) -> None:
-        """Put ``item`` in."""
         items, rank = self.items, self._rank
         items.append(item)
         hole = len(items) - 1
@@ -55,7 +54,6 @@ class PriorityQueue(Generic[T]):
         return first
 
     def clear(self) -> None:
-        """Take everything out."""
         self.items.clear()
 
     def _sift_down(self, item: T) -> None:

@@ -69,7 +69,6 @@ class Punctuations:
         return self._fire_due(self.by_wall_clock, self._clock())
 
     def clear(self) -> None:
-        """Forget every schedule."""
         self.by_stream_time.clear()
         self.by_wall_clock.clear()
 

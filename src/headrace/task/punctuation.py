@@ -83,7 +83,6 @@ class PunctuationQueue:
         return fired
 
     def clear(self) -> None:
-        """Forget every schedule."""
         self._queue.clear()
 
     def replace(self, punctuations: Iterable[Punctuation]) -> None:

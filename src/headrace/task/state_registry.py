@@ -48,7 +48,6 @@ class StateRegistry:
         return self._stores.get(name)
 
     def store(self, name: str) -> Any:
-        """The store ``name``, which must be there."""
         return self._stores[name]
 
     def restore(self, name: str, entries: Iterable[ChangelogEntry]) -> int:
@@ -76,11 +75,9 @@ class StateRegistry:
                     layer.clear_cache()
 
     def flush(self) -> None:
-        """Flush every store."""
         self._each("flush", lambda store: store.flush())
 
     def close(self) -> None:
-        """Close every store and forget it."""
         try:
             self._each("close", lambda store: store.close())
         finally:

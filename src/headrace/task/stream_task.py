@@ -324,7 +324,6 @@ class StreamTask:
             raise first
 
     def close(self) -> None:
-        """Close the stores."""
         try:
             self.registry.close()
         finally:

@@ -49,7 +49,6 @@ class TaskPlan:
         return f"{self.prefix}-{base}" if base in self.internal_names else base
 
     def node(self, name: str) -> PlanNode:
-        """The node called ``name``."""
         return next(node for node in self.nodes if node.name == name)
 
     def source_of(self, topic: str) -> str | None:

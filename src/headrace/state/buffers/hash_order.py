@@ -23,13 +23,11 @@ class HashOrderedSet:
         return len(self._elements)
 
     def add(self, element: bytes) -> None:
-        """Add, where it is not there yet."""
         self._elements[element] = None
         if len(self._elements) > self._capacity * 3 // 4:
             self._capacity *= 2
 
     def clear(self) -> None:
-        """Remove all elements."""
         self._elements.clear()
 
     def in_order(self) -> list[bytes]:

@@ -61,11 +61,9 @@ class StreamTableBuffer:
 
     @property
     def is_open(self) -> bool:
-        """Whether the buffer can be used."""
         return self._database is not None
 
     def init(self, context: StoreContext) -> None:
-        """Resolve the serdes and open the buffer."""
         key_serde, value_serde = self._serdes_given
         self._context = context
         if self._logging:
@@ -85,7 +83,6 @@ class StreamTableBuffer:
         """Nothing to do: the changelog is written at once."""
 
     def close(self) -> None:
-        """Close the buffer."""
         if self._database is not None:
             self._database.close()
             self._database = None
@@ -127,7 +124,6 @@ class StreamTableBuffer:
         return
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply a record of the changelog."""
         held = self._database.get(key)
         if value is None and held is not None:
             self._discount(key, BufferValue.parse(held))
@@ -186,7 +182,6 @@ class StreamTableBufferBuilder(StoreBuilder):
         return self
 
     def build(self) -> StreamTableBuffer:
-        """A new buffer."""
         return StreamTableBuffer(
             self.name,
             self.key_serde,

@@ -114,7 +114,6 @@ class SuppressBuffer:
     flush_cache = flush
 
     def close(self) -> None:
-        """Forget everything."""
         self.is_open = False
         self._times.clear()
         self._sorted.clear()
@@ -164,7 +163,6 @@ class SuppressBuffer:
         return Prior(ValueAndTimestamp.make(value, NO_TIMESTAMP))
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply a record of the changelog."""
         if value is None:
             self._remove(key)
         elif headers.last("v") == b"\x03":
@@ -256,5 +254,4 @@ class SuppressBufferBuilder(StoreBuilder):
         return self
 
     def build(self) -> SuppressBuffer:
-        """A new buffer."""
         return SuppressBuffer(self.name, self.key_serde, self.value_serde, logging=self.logging_enabled)

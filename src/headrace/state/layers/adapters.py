@@ -54,7 +54,6 @@ class KeyValueAdapter(Adapter[BytesKeyValueStore]):
         return self._out(self.inner.get(key))
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Set the value."""
         self.inner.put(key, self._in(value))
 
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
@@ -62,7 +61,6 @@ class KeyValueAdapter(Adapter[BytesKeyValueStore]):
         return self._out(self.inner.put_if_absent(key, self._in(value)))
 
     def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set the values."""
         self.inner.put_all([(key, self._in(value)) for key, value in entries])
 
     def delete(self, key: bytes) -> bytes | None:
@@ -74,11 +72,9 @@ class KeyValueAdapter(Adapter[BytesKeyValueStore]):
         return self._all_out(self.inner.range(key_from, key_to, forward=forward))
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
-        """The entries whose keys begin with ``prefix``."""
         return self._all_out(self.inner.prefix_scan(prefix))
 
     def approximate_num_entries(self) -> int:
-        """About how many entries there are."""
         return self.inner.approximate_num_entries()
 
 
@@ -86,11 +82,9 @@ class WindowAdapter(Adapter[BytesWindowStore]):
     """A window store that takes and gives more than it keeps."""
 
     def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        """Set the value."""
         self.inner.put(key, self._in(value), window_start)
 
     def fetch(self, key: bytes, time: int) -> bytes | None:
-        """The value of the window."""
         return self._out(self.inner.fetch(key, time))
 
     def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
@@ -112,15 +106,12 @@ class SessionAdapter(Adapter[BytesSessionStore]):
     """A session store that takes and gives more than it keeps."""
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
-        """Set the aggregate."""
         self.inner.put(session, self._in(value))
 
     def remove(self, session: SessionKey) -> None:
-        """Take the session out."""
         self.inner.remove(session)
 
     def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        """The aggregate of that session."""
         return self._out(self.inner.fetch_session(key, start, end))
 
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
@@ -136,7 +127,6 @@ class SessionAdapter(Adapter[BytesSessionStore]):
         *,
         forward: bool = True,
     ) -> SessionValues:
-        """The sessions of a range of keys."""
         found = self.inner.find_sessions_keys(key_from, key_to, earliest_end, latest_start, forward=forward)
         return self._all_out(found)
 

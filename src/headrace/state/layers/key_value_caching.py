@@ -37,7 +37,6 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         return current
 
     def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set several values."""
         for key, value in entries:
             self._write(key, value)
 
@@ -67,7 +66,6 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         return merged(cached, beneath, _SAME_KEYS, forward)
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
-        """The entries whose keys begin with ``prefix``."""
         beneath = self.inner.prefix_scan(prefix)
         return merged(self._cache.scan_prefix(prefix), beneath, _SAME_KEYS, True)
 

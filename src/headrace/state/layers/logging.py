@@ -58,7 +58,6 @@ class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
             self.inner.on_evict = self._log_eviction
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Set and log."""
         self._put(key, value)
         self.log(key, value)
 
@@ -87,11 +86,9 @@ class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
         return self.inner.range(key_from, key_to, forward=forward)
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
-        """The entries whose keys begin with ``prefix``."""
         return self.inner.prefix_scan(prefix)
 
     def approximate_num_entries(self) -> int:
-        """About how many entries there are."""
         return self.inner.approximate_num_entries()
 
     def _log_eviction(self, key: bytes) -> None:
@@ -117,7 +114,6 @@ class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):
         self._sequence = 0
 
     def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        """Set and log."""
         self.inner.put(key, value, window_start)
         if self._retain_duplicates:
             self._sequence = (self._sequence + 1) & MAX_SEQUENCE
@@ -146,7 +142,6 @@ class ChangeLoggingSessionStore(ChangeLogging[BytesSessionStore]):
     """Logs the changes of a session store, dropped ones included."""
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
-        """Set and log."""
         self.inner.put(session, value)
         self.log(session_key(*session), value)
 
@@ -156,7 +151,6 @@ class ChangeLoggingSessionStore(ChangeLogging[BytesSessionStore]):
         self.log(session_key(*session), None)
 
     def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        """The value of that session."""
         return self.inner.fetch_session(key, start, end)
 
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
@@ -172,7 +166,6 @@ class ChangeLoggingSessionStore(ChangeLogging[BytesSessionStore]):
         *,
         forward: bool = True,
     ) -> SessionValues:
-        """The sessions of a range of keys."""
         return self.inner.find_sessions_keys(key_from, key_to, earliest_end, latest_start, forward=forward)
 
     def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:

@@ -48,7 +48,6 @@ class _Lookahead(Generic[T]):
         return self._next
 
     def pop(self) -> None:
-        """Go past the next item."""
         self.peek()
         self._next = None
 

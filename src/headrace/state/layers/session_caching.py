@@ -19,7 +19,6 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
         self._order: Order[SessionKey] = Order(same, self._rank, _session_key)
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
-        """Set in the cache."""
         self._write_at(session_key(*session), value)
 
     def remove(self, session: SessionKey) -> None:
@@ -50,7 +49,6 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
         *,
         forward: bool = True,
     ) -> SessionValues:
-        """The sessions of a range of keys."""
         if key_from is not None and key_to is not None and key_from > key_to:
             return StoreIterator(())
         cached = self._scan_of_keys(key_from, key_to, latest_start, forward)

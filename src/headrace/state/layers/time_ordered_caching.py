@@ -43,7 +43,6 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
         self._by_key: Order[WindowKey] = Order(same, self._index_key, _window)
 
     def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        """Set in the cache."""
         self._note_segment(window_start)
         self._write(self._time_key((key, window_start)), value)
         if self._with_index:

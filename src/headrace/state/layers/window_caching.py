@@ -20,7 +20,6 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
         self._order: Order[WindowKey] = Order(same, self._rank, _window_key)
 
     def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        """Set in the cache."""
         self._write_at(window_store_key(key, window_start), value)
 
     def fetch(self, key: bytes, time: int) -> bytes | None:

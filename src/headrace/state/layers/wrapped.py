@@ -27,7 +27,6 @@ class Wrapped(Generic[S]):
 
     @property
     def codec(self) -> ValueCodec:
-        """How values are kept."""
         return self.inner.codec
 
     @codec.setter
@@ -40,11 +39,9 @@ class Wrapped(Generic[S]):
         self.inner.init(context, root)
 
     def flush_cache(self) -> None:
-        """Pass on."""
         self.inner.flush_cache()
 
     def flush(self) -> None:
-        """Pass on."""
         self.inner.flush()
 
     def close(self) -> None:

@@ -29,12 +29,10 @@ class InMemoryKeyValueStore(MemoryStore):
         self.get: Callable[[bytes], bytes | None] = self._entries.get
 
     def close(self) -> None:
-        """Forget everything."""
         self._map.clear()
         super().close()
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply one record of the changelog."""
         self.put(key, self.codec.from_changelog(value, timestamp, headers))
 
     def put(self, key: bytes, value: bytes | None) -> None:
@@ -54,7 +52,6 @@ class InMemoryKeyValueStore(MemoryStore):
         return current
 
     def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set several values."""
         for key, value in entries:
             self.put(key, value)
 
@@ -67,7 +64,6 @@ class InMemoryKeyValueStore(MemoryStore):
         return StoreIterator(self._map.items(key_from, key_to, forward=forward))
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
-        """The entries whose keys begin with ``prefix``."""
         entries = self._map.items(prefix, next_prefix(prefix))
         return StoreIterator(entry for entry in entries if entry[0].startswith(prefix))
 

@@ -36,7 +36,6 @@ class LRUStore(MemoryStore):
         self._uses = 0
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply one record of the changelog."""
         listener, self.on_evict = self.on_evict, None
         try:
             self.put(key, self.codec.from_changelog(value, timestamp, headers))
@@ -70,7 +69,6 @@ class LRUStore(MemoryStore):
         return current
 
     def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set several values."""
         for key, value in entries:
             self.put(key, value)
 
@@ -89,7 +87,6 @@ class LRUStore(MemoryStore):
         return StoreIterator(self._in_order(found, forward))
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
-        """The entries whose keys begin with ``prefix``."""
         return StoreIterator(self._in_order([e for e in self._entries.items() if e[0].startswith(prefix)], True))
 
     def approximate_num_entries(self) -> int:

@@ -45,7 +45,6 @@ class InMemorySessionStore(MemoryStore):
         self._changed: dict[SessionKey, None] = {}
 
     def close(self) -> None:
-        """Forget everything."""
         self._values.clear()
         self._by_key.clear()
         self._by_end.clear()
@@ -53,7 +52,6 @@ class InMemorySessionStore(MemoryStore):
         super().close()
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply one record of the changelog."""
         self.put(parse_session_key(key), self.codec.from_changelog(value, timestamp, headers))
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
@@ -73,7 +71,6 @@ class InMemorySessionStore(MemoryStore):
                 self._changed[session] = None
 
     def remove(self, session: SessionKey) -> None:
-        """Take the session out."""
         if self._values.pop(session, None) is None:
             return
         if self._home is not None:
@@ -86,7 +83,6 @@ class InMemorySessionStore(MemoryStore):
         self._unindex_key(key, start, end)
 
     def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        """The value of that session."""
         return self._values.get((key, start, end)) if end > self._stream_time - self._retention_ms else None
 
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:

@@ -38,7 +38,6 @@ class SortedMap(Generic[K, V]):
         return len(self.entries)
 
     def put(self, key: K, value: V) -> None:
-        """Set the value of ``key``."""
         if self._sorted is not None and key not in self.entries:
             if key in self._removed:
                 self._removed.discard(key)
@@ -57,7 +56,6 @@ class SortedMap(Generic[K, V]):
         return value
 
     def clear(self) -> None:
-        """Take everything out."""
         self.entries.clear()
         self._sorted = None
         self._added.clear()

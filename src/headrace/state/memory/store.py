@@ -51,7 +51,6 @@ class MemoryStore:
             self._put_down(self._home)
 
     def close(self) -> None:
-        """Close the store."""
         self.is_open = False
         if self._home is not None:
             self._home.close()

@@ -29,7 +29,6 @@ class StoredMap:
         self._database.put(key, value)
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Set the value of ``key``."""
         if key not in self:
             self._count += 1
         self._database.put(key, value)

@@ -50,14 +50,12 @@ class InMemoryWindowStore(MemoryStore):
         self._changed: dict[tuple[int, bytes], None] = {}
 
     def close(self) -> None:
-        """Forget everything."""
         self._windows.clear()
         self._starts.clear()
         self._earliest = MAX_TIMESTAMP
         super().close()
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply one record of the changelog."""
         plain_key, start, _ = parse_window_store_key(key)
         self.put(plain_key, self.codec.from_changelog(value, timestamp, headers), start)
 

@@ -64,7 +64,6 @@ class Database:
         return next((key for key, _ in self.scan(start, end)), None)
 
     def delete_prefix(self, prefix: bytes) -> None:
-        """Delete all keys that begin with ``prefix``."""
         end = next_prefix(prefix)
         if end is not None:
             self._rdict.delete_range(prefix, end)

@@ -20,16 +20,13 @@ class RocksDBStore(DatabaseStore):
         self.codec: ValueCodec = PLAIN
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
-        """Open the database."""
         self._database = Database.open(self.name, context)
         context.register(root or self, self.restore)
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Apply one record of the changelog."""
         self.put(key, self.codec.from_changelog(value, timestamp, headers))
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of ``key``."""
         return (self._database or self._open_database()).get(key)
 
     def put(self, key: bytes, value: bytes | None) -> None:
@@ -44,7 +41,6 @@ class RocksDBStore(DatabaseStore):
         return current
 
     def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set several values."""
         for key, value in entries:
             self.put(key, value)
 
@@ -59,7 +55,6 @@ class RocksDBStore(DatabaseStore):
         return self._scan(key_from or b"", None if key_to is None else key_to + b"\0", forward)
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
-        """The entries whose keys begin with ``prefix``."""
         return self._scan(prefix, next_prefix(prefix), True)
 
     def approximate_num_entries(self) -> int:

@@ -51,7 +51,6 @@ class Segments:
         return True
 
     def get(self, segment_id: int, key: bytes) -> bytes | None:
-        """The value of an entry."""
         return self._database.get(_ID.pack(segment_id) + key) if self._has(segment_id) else None
 
     def put(self, segment_id: int, key: bytes, value: bytes | None) -> None:
@@ -59,7 +58,6 @@ class Segments:
         self._database.put(_ID.pack(segment_id) + key, value)
 
     def delete(self, segment_id: int, key: bytes) -> None:
-        """Delete an entry."""
         if self._has(segment_id):
             self._database.put(_ID.pack(segment_id) + key, None)
 
@@ -110,7 +108,6 @@ class SegmentedStore(DatabaseStore):
         self._stream_time = NO_TIMESTAMP
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
-        """Open the database."""
         self._context = context
         self._database = Database.open(self.name, context)
         self._segments = Segments(self._database, self._retention_ms, self._segment_interval_ms)

@@ -18,11 +18,9 @@ class SegmentedSessions(SegmentedStore):
         self.put_entry(session_key(*session), value)
 
     def remove(self, session: SessionKey) -> None:
-        """Take the session out."""
         self.remove_entry(session_key(*session))
 
     def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        """The value of that session."""
         return self.get_entry(session_key(key, start, end))
 
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
@@ -38,7 +36,6 @@ class SegmentedSessions(SegmentedStore):
         *,
         forward: bool = True,
     ) -> SessionValues:
-        """The sessions of a range of keys."""
         return _sessions(self.fetch_range_of_keys(key_from, key_to, earliest_end, latest_start, forward=forward))
 
 

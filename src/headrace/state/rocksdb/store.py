@@ -17,7 +17,6 @@ class DatabaseStore:
 
     @property
     def is_open(self) -> bool:
-        """Whether the store can be used."""
         return self._database is not None
 
     def flush_cache(self) -> None:
@@ -28,7 +27,6 @@ class DatabaseStore:
         self._open_database().flush()
 
     def close(self) -> None:
-        """Close the database and its iterators."""
         if self._database is not None:
             self._database.close()
             self._database = None

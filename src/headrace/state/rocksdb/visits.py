@@ -185,7 +185,6 @@ class VisitedDatabase(Database):
         return scan
 
     def delete_prefix(self, prefix: bytes) -> None:
-        """Delete all keys that begin with ``prefix``."""
         end = next_prefix(prefix)
         if end is None:
             for key, _ in self.scan(prefix):
