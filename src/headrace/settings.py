@@ -345,7 +345,6 @@ _ONE_PROCESS = "one process on one machine runs the application"
 _NO_CLIENTS = "the embedded broker is a directory: there is no connection to set up"
 
 WITHOUT_EFFECT: Mapping[str, str] = {
-    "application.server": _ONE_PROCESS,
     "allow.os.group.write.access": "state directories belong to their owner alone",
     "windowed.inner.class.serde": "give the serde itself: serdes.windowed(inner, size)",
     "window.size.ms": "give the serde itself: serdes.windowed(inner, size)",
@@ -367,7 +366,6 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "group.protocol": _ONE_PROCESS,
     "metric.reporters": "ask for metrics()",
     "built.in.metrics.version": "there is one version",
-    "enable.metrics.push": _NO_CLIENTS,
     "security.protocol": _NO_CLIENTS,
     "request.timeout.ms": _NO_CLIENTS,
     "retry.backoff.ms": _NO_CLIENTS,

@@ -24,6 +24,8 @@ from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
 from headrace.lifecycle.states import StateListener, StateMachine, StreamsState
 from headrace.lifecycle.thread_names import ThreadNames
+from headrace.query.metadata import ApplicationMetadata, InstanceIds, Partitioner
+from headrace.serde.given import given_serde
 from headrace.state.query import check_query
 from headrace.topology import Topology
 from headrace.topology.given import check_topology
@@ -32,6 +34,15 @@ if TYPE_CHECKING:
     from headrace.batch.reports import BatchReport
     from headrace.metrics import MetricName
     from headrace.query import Query, QueryResult
+    from headrace.query.metadata_values import (
+        ClientInstanceIds,
+        KeyQueryMetadata,
+        LagInfo,
+        StreamsMetadata,
+        ThreadMetadata,
+    )
+    from headrace.query.standby import StandbyListener
+    from headrace.serde import Serde
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +75,8 @@ class Streams(Face):
         self._metrics = ClientMetrics(self._config, self.client_id)
         self._handler: UncaughtExceptionHandler = shut_down_client
         self._threads = ThreadNames(self.client_id, self._config["num.stream.threads"])
+        self._standbys: list[StandbyListener] = []
+        self._ids = InstanceIds()
         self._batch_listeners: list[Callable[[BatchReport], object]] = []
         self._starting = threading.RLock()
         self._is_paused = False
@@ -88,6 +101,11 @@ class Streams(Face):
         """Call ``listener(event)`` when a store begins to be restored, as it goes on, and when it is done."""
         self._check_not_started("a restore listener", listener)
         self._restores.listen(listener)
+
+    def on_standby_update(self, listener: StandbyListener) -> None:
+        """Call ``listener(event)`` when the copy of a store that answers queries is made, follows, and is put aside."""
+        self._check_not_started("a standby listener", listener)
+        self._standbys.append(listener)
 
     def on_batch(self, listener: Callable[[BatchReport], object]) -> None:
         """Call ``listener(report)`` after each batch that is committed. The next one waits for it."""
@@ -137,6 +155,8 @@ class Streams(Face):
                 message = f"application {self.application_id} was closed while it was started"
                 raise IllegalStateError(message)
             self._run = run
+            for listener in self._standbys:
+                run.replicas.standbys.listen(listener)
             try:
                 self._run.start()
             except BaseException as error:
@@ -238,6 +258,50 @@ class Streams(Face):
         """Ask each partition of a store an interactive query; ``position`` of an answer says how far it had come."""
         check_query(store, query)
         return self._running().replicas.query(store, query)
+
+    # Metadata: one process runs an application, and has everything
+
+    def query_metadata_for_key(
+        self, store: str, key: Any, *, key_serde: Serde[Any] | None = None, partitioner: Partitioner | None = None
+    ) -> KeyQueryMetadata:
+        """Which instance and which partition of ``store`` has ``key``; the store's own key serde unless one is given.
+
+        ``partitioner(topic, key, value, partitions)`` is needed where the records were partitioned by one.
+        """
+        return self._metadata().for_key(store, key, given_serde("key_serde", key_serde), partitioner)
+
+    def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata]:
+        """The instances that have a store."""
+        return self._metadata().instances_with(store)
+
+    def metadata_for_all_streams_clients(self) -> list[StreamsMetadata]:
+        """All instances of the application; ``application.server`` says where each of them is."""
+        return self._metadata().instances()
+
+    def metadata_for_local_threads(self) -> list[ThreadMetadata]:
+        """The threads and their tasks, with the offsets that are committed.
+
+        Tasks are not bound to threads here, Spark gives them to whichever is free: they are listed in turn.
+        """
+        return self._metadata().threads(self._threads.all, str(self.state))
+
+    def all_local_store_partition_lags(self) -> dict[str, dict[int, LagInfo]]:
+        """How far the copies of the stores that answer queries are behind, by store and partition."""
+        return self._running().replicas.lags()
+
+    def client_instance_ids(self, timeout: Duration | None = None) -> ClientInstanceIds:
+        """What tells the clients of this object apart. With ``enable.metrics.push`` off an IllegalStateError.
+
+        There is nobody to wait for: ``timeout`` is there for Kafka's sake.
+        """
+        self._running()
+        if not self._config["enable.metrics.push"]:
+            raise IllegalStateError("enable.metrics.push is off: clients have no instance ids")
+        return self._ids.of(self._threads.all)
+
+    def _metadata(self) -> ApplicationMetadata:
+        run = self._running()
+        return ApplicationMetadata(run.replicas, run.broker)
 
     def store_dataframe(self, name: str) -> Any:
         """A store as a Spark DataFrame of what is committed now; its columns are those of ``headrace.query.tables``."""

@@ -3,6 +3,17 @@
 ``headrace.query.replicas`` follows what an application has committed; ``headrace.query.tables`` makes tables of it.
 """
 
+from headrace.query.metadata_values import (
+    ClientInstanceIds,
+    HostInfo,
+    KeyQueryMetadata,
+    LagInfo,
+    StreamsMetadata,
+    TaskMetadata,
+    ThreadMetadata,
+)
+from headrace.query.standby import StandbyEvent, StandbyStep
+from headrace.state.position import Position
 from headrace.state.query import (
     FailureReason,
     KeyQuery,
@@ -20,13 +31,23 @@ from headrace.state.query import (
 )
 
 __all__ = [
+    "ClientInstanceIds",
     "FailureReason",
+    "HostInfo",
     "KeyQuery",
+    "KeyQueryMetadata",
+    "LagInfo",
     "MultiVersionedKeyQuery",
+    "Position",
     "Query",
     "QueryResult",
     "RangeQuery",
     "ResultOrder",
+    "StandbyEvent",
+    "StandbyStep",
+    "StreamsMetadata",
+    "TaskMetadata",
+    "ThreadMetadata",
     "TimestampedKeyQuery",
     "TimestampedRangeQuery",
     "VersionedKeyQuery",

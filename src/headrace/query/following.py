@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.private_directories import make_private
 from headrace.query.context import ReplicaContext
 from headrace.query.position_file import ReplicaPosition, boot_id, read_position, remove_position, write_position
+from headrace.query.standby import StandbyEvent, StandbyStep, StandbyWatch
 from headrace.state.keeping import keep_store, take_up_store
 from headrace.state.layers.caching import Caching
 
@@ -29,7 +30,9 @@ _DELETE_RETENTION_MS = 24 * 60 * 60 * 1000
 class PartitionReplica:
     """A copy of one partition of a store. ``store`` is the typed store; only ``follow`` changes it."""
 
-    def __init__(self, layout: StoreLayout, partition: int, config: StreamsConfig, directory: Path) -> None:
+    def __init__(
+        self, layout: StoreLayout, partition: int, config: StreamsConfig, directory: Path, watch: StandbyWatch
+    ) -> None:
         assert layout.topic is not None, "only stores with a changelog can be followed"
         self._layout = layout
         self._topic = layout.topic
@@ -37,10 +40,12 @@ class PartitionReplica:
         self._config = config
         self._directory = directory
         self._task_id = f"{layout.subtopology}_{partition}"
+        self._watch = watch
         self._created_ms = -1
         self._tombstones_last_ms = _DELETE_RETENTION_MS
         self._offset: int | None = None
         self._is_half_done = False
+        self._is_new = True
         self._caught_up_ms = 0
         self._context: ReplicaContext | None = None
         self.store: Any = None
@@ -63,6 +68,11 @@ class PartitionReplica:
         take_up_store(self.store, found.kept)
         self._offset, self._caught_up_ms = found.offset, found.caught_up_ms
 
+    @property
+    def offset(self) -> int:
+        """The next offset that is to be applied; 0 before anything was."""
+        return self._offset or 0
+
     def follow(self, broker: Broker, start: int, end: int) -> int:
         """Apply what there is between here and ``end``, a partition that begins at ``start``; how many records."""
         if self._is_half_done or (self._offset is not None and self._cannot_go_on(start, end)):
@@ -73,12 +83,16 @@ class PartitionReplica:
         self._is_half_done = True
         remove_position(self._directory)
         assert self._context is not None
+        if self._offset is None or self._is_new:
+            self._is_new = False
+            self._tell(StandbyStep.START, end)
         entries = self._entries(broker, start if self._offset is None else self._offset, end)
         count = self._context.registry.restore(self._layout.name, entries)
         self.store.flush()
         self._is_half_done = False
         self._offset, self._caught_up_ms = end, _now_ms()
         self._write_position()
+        self._tell(StandbyStep.BATCH, end, count)
         return count
 
     def close(self) -> None:
@@ -86,6 +100,11 @@ class PartitionReplica:
         if self.store is not None and self.store.is_open:
             self._write_position()
             self.store.close()
+            self._tell(StandbyStep.SUSPENDED, self.offset)
+
+    def _tell(self, step: StandbyStep, end: int, loaded: int = 0) -> None:
+        place = (self._layout.name, self._topic, self._partition, self._task_id)
+        self._watch.tell(StandbyEvent(step, *place, self.offset, end, loaded))
 
     def _cannot_go_on(self, start: int, end: int) -> bool:
         """Whether records are missing for good: removed by retention or compaction, or of a topic that was replaced."""

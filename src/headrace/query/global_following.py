@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.state.position import Position
 from headrace.task.global_task import GlobalTask
 from headrace.task.partition_group import RawRecord
 
@@ -27,6 +28,14 @@ class GlobalReplica:
     def store(self, name: str) -> Any:
         """The typed store."""
         return self._task.stores[name]
+
+    @property
+    def position(self) -> Position:
+        """The last offsets that the stores reflect."""
+        position = Position()
+        for (topic, partition), offset in self._task.offsets.items():
+            position.with_component(topic, partition, offset - 1)
+        return position
 
     def follow(self, broker: Broker) -> int:
         """Process what is new in the topics; how many records."""

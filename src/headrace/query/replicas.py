@@ -10,24 +10,29 @@ import difflib
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentError, IllegalStateError, UnknownStoreError, UnsupportedError
 from headrace.query.global_following import GlobalReplica
 from headrace.query.layout import StoreLayout, lay_out_existing, store_layouts
+from headrace.query.metadata_values import LagInfo
 from headrace.query.places import Place, replica_directory
+from headrace.query.positions import input_position
 from headrace.query.read_only import read_only
 from headrace.query.rows import StoreRow, rows_of
-from headrace.query.store_follower import StoreFollower
+from headrace.query.standby import StandbyWatch
+from headrace.query.store_follower import StoreFollower, bounds
 from headrace.serde.defaults import resolve_key_serde
-from headrace.state.query import Query, QueryResult, execute
+from headrace.state.query import Query, QueryResult, check_query, execute
 
 if TYPE_CHECKING:
     from headrace.batch.application import Application
-    from headrace.broker.port import Broker
+    from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
     from headrace.config import StreamsConfig
     from headrace.serde import Serde
+    from headrace.state.position import Position
     from headrace.topology import Topology
 
 
@@ -49,6 +54,8 @@ class Replicas:
         self._globals: GlobalReplica | None = None
         self._lock = threading.RLock()
         self._is_closed = False
+        self.standbys = StandbyWatch()
+        """Hears how the copies follow."""
 
     @classmethod
     def of(
@@ -82,8 +89,16 @@ class Replicas:
         return read_only(layout, lambda: list(self.partitions(name).values()), timestamped=timestamped)
 
     def query(self, name: str, question: Query) -> dict[int, QueryResult]:
-        """Ask each partition of a store an interactive query."""
-        return {partition: execute(store, question) for partition, store in self.partitions(name).items()}
+        """Ask each partition of a store an interactive query; the answers say how far the store reflects its input."""
+        check_query(name, question)
+        with self._lock:
+            # Asked for before the stores are brought up to date: no answer claims more than it reflects.
+            committed = self._broker.committed(self.application.id)
+            found = self.partitions(name)
+            positions = {number: self._position(name, number, committed) for number in found}
+            return {
+                number: replace(execute(store, question), position=positions[number]) for number, store in found.items()
+            }
 
     def rows(self, name: str, *, partition: int | None = None) -> Iterator[StoreRow]:
         """The entries of a store as dicts, partition after partition; see ``headrace.query.rows``."""
@@ -112,20 +127,31 @@ class Replicas:
         store = next(iter(self.partitions(name).values()))
         return resolve_key_serde(store._key_serde, self.application.config)
 
+    def lags(self) -> dict[str, dict[int, LagInfo]]:
+        """How far the copies are behind, of every store that has a changelog; global stores have none."""
+        with self._lock:
+            followed = {name: layout for name, layout in self.layouts.items() if layout.topic and not layout.is_global}
+            return {name: self._lag(layout) for name, layout in followed.items()}
+
     def layout(self, name: str) -> StoreLayout:
         """What is known of a store that can be read; see ``store`` for those that cannot."""
-        layout = self.layouts.get(name)
-        if layout is None:
-            near = difflib.get_close_matches(name, self.layouts, n=1)
-            message = f"there is no store called {name!r}"
-            detail = f"the stores are: {', '.join(self.layouts) or 'none'}"
-            raise UnknownStoreError(message, detail=detail, hint=f"Did you mean {near[0]!r}?" if near else None)
+        layout = self.known_layout(name)
         if not layout.is_readable:
             message = f"the store {name!r} cannot be read: an operator keeps it for itself ({layout.kind})"
             raise UnsupportedError(message)
         if layout.topic is None and not layout.is_global:
             message = f"the store {name!r} has no changelog: it cannot be read outside of a running task"
             raise UnsupportedError(message, hint="Leave logging on for stores that are to be read from outside.")
+        return layout
+
+    def known_layout(self, name: str) -> StoreLayout:
+        """What is known of a store, whether or not it can be read; an unknown one is an UnknownStoreError."""
+        layout = self.layouts.get(name)
+        if layout is None:
+            near = difflib.get_close_matches(name, self.layouts, n=1)
+            message = f"there is no store called {name!r}"
+            detail = f"the stores are: {', '.join(self.layouts) or 'none'}"
+            raise UnknownStoreError(message, detail=detail, hint=f"Did you mean {near[0]!r}?" if near else None)
         return layout
 
     # Following
@@ -165,10 +191,22 @@ class Replicas:
 
     # Inside
 
+    def _position(self, name: str, partition: int, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> Position:
+        layout = self.layouts[name]
+        if layout.subtopology is None:
+            return self._global_replica().position
+        return input_position(self.application, layout.subtopology, partition, committed)
+
+    def _lag(self, layout: StoreLayout) -> dict[int, LagInfo]:
+        follower = self._followers.get(layout.name)
+        _, ends = bounds(layout, self.application.id, self._broker)
+        at = {} if follower is None else follower.offsets
+        return {number: LagInfo(at.get(number, 0), end) for (_, number), end in ends.items()}
+
     def _follower(self, layout: StoreLayout) -> StoreFollower:
         found = self._followers.get(layout.name)
         if found is None:
-            found = StoreFollower(layout, self.application.config, self._broker, self._claimed())
+            found = StoreFollower(layout, self.application.config, self._broker, self._claimed(), self.standbys)
             self._followers[layout.name] = found
         return found
 

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.query.layout import StoreLayout
     from headrace.query.places import Place
+    from headrace.query.standby import StandbyWatch
 
 
 class StoreFollower:
     """The replicas of one store."""
 
-    def __init__(self, layout: StoreLayout, config: StreamsConfig, broker: Broker, place: Place) -> None:
+    def __init__(
+        self, layout: StoreLayout, config: StreamsConfig, broker: Broker, place: Place, watch: StandbyWatch
+    ) -> None:
         assert layout.topic is not None, "only stores with a changelog can be followed"
         self._layout = layout
         self._config = config
@@ -27,7 +30,7 @@ class StoreFollower:
         self._replicas: dict[int, PartitionReplica] = {}
         for number in range(layout.partitions):
             directory = place.of_store(f"{layout.subtopology}_{number}", layout.name)
-            replica = PartitionReplica(layout, number, config, directory)
+            replica = PartitionReplica(layout, number, config, directory, watch)
             replica.open(topic)
             self._replicas[number] = replica
 
@@ -36,14 +39,14 @@ class StoreFollower:
         """The typed stores by partition."""
         return {number: replica.store for number, replica in self._replicas.items()}
 
+    @property
+    def offsets(self) -> dict[int, int]:
+        """The next offset of the changelog that each copy needs, by partition."""
+        return {number: replica.offset for number, replica in self._replicas.items()}
+
     def catch_up(self) -> int:
         """Apply what was committed since the last time; how many records that was."""
-        try:
-            starts = self._broker.start_offsets(self._partitions)
-            # All ends at once: the partitions are then at the same batch.
-            ends = self._ends(starts)
-        except UnknownTopicError:  # the application has never run, or was reset
-            starts = ends = dict.fromkeys(self._partitions, 0)
+        starts, ends = bounds(self._layout, self._config.application_id, self._broker)
         return sum(
             self._replicas[number].follow(self._broker, starts[topic, number], ends[topic, number])
             for topic, number in self._partitions
@@ -54,17 +57,28 @@ class StoreFollower:
         for replica in self._replicas.values():
             replica.close()
 
-    def _ends(self, starts: dict[TopicPartition, int]) -> dict[TopicPartition, int]:
-        ends = self._broker.end_offsets(self._partitions)
-        if not self._layout.is_source:
-            return ends
-        # What the application has not read yet is no part of its state.
-        committed = self._broker.committed(self._config.application_id)
-        read = {one: committed[one].offset if one in committed else starts[one] for one in ends}
-        return {one: max(starts[one], min(end, read[one])) for one, end in ends.items()}
-
     def _description(self, topic: str) -> TopicDescription | None:
         try:
             return self._broker.describe_topic(topic)
         except UnknownTopicError:
             return None
+
+
+def bounds(
+    layout: StoreLayout, application: str, broker: Broker
+) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
+    """Where the partitions of a store's changelog begin and end, as far as they are part of its committed state."""
+    assert layout.topic is not None
+    partitions: list[TopicPartition] = [(layout.topic, number) for number in range(layout.partitions)]
+    try:
+        starts = broker.start_offsets(partitions)
+        # All ends at once: the partitions are then at the same batch.
+        ends = broker.end_offsets(partitions)
+    except UnknownTopicError:  # the application has never run, or was reset
+        return dict.fromkeys(partitions, 0), dict.fromkeys(partitions, 0)
+    if not layout.is_source:
+        return starts, ends
+    # What the application has not read yet is no part of its state.
+    committed = broker.committed(application)
+    read = {one: committed[one].offset if one in committed else starts[one] for one in ends}
+    return starts, {one: max(starts[one], min(end, read[one])) for one, end in ends.items()}

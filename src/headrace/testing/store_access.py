@@ -74,6 +74,10 @@ class StoreAccess(Face):
         """A key-value store with timestamps."""
         return self._of_type(name, {"timestamped_kv": _as_is}, {"timestamped_kv": facades.without_headers})
 
+    def timestamped_key_value_store_with_headers(self, name: str) -> Any:
+        """A key-value store with timestamps and headers: its values are ``ValueAndTimestamp`` with ``headers``."""
+        return self._of_type(name, {}, {"timestamped_kv": _as_is})
+
     def versioned_key_value_store(self, name: str) -> Any:
         """A key-value store that keeps versions."""
         return self._of_type(name, {"versioned": _as_is})
@@ -94,6 +98,10 @@ class StoreAccess(Face):
         """A window store with timestamps."""
         return self._of_type(name, {"timestamped_window": _as_is}, {"timestamped_window": facades.without_headers})
 
+    def timestamped_window_store_with_headers(self, name: str) -> Any:
+        """A window store with timestamps and headers."""
+        return self._of_type(name, {}, {"timestamped_window": _as_is})
+
     def session_store(self, name: str) -> Any:
         """A session store. One with headers shows bare values.
 
@@ -104,7 +112,11 @@ class StoreAccess(Face):
         ...     driver.session_store("counts").fetch_session("a", 12, 12)
         1
         """
-        return self._of_type(name, {"session": _as_is}, {"session": facades.plain})
+        return self._of_type(name, {"session": _as_is})
+
+    def session_store_with_headers(self, name: str) -> Any:
+        """A session store with room for headers; as in Kafka Streams no aggregation fills them: values are bare."""
+        return self._of_type(name, {}, {"session": _as_is})
 
     def changelog(self, store: str) -> list[ChangelogEntry]:
         """What the store has logged so far, for ``restore``."""
@@ -143,7 +155,7 @@ class StoreAccess(Face):
         view = (header_views or views if bare != kind else views).get(bare)
         if view is None:
             message = f"the store {name!r} is of another kind: {kind.replace('_', ' ') or type(store).__name__}"
-            getter = _GETTERS.get(bare, "store")
+            getter = _GETTERS.get(bare, "store") + ("_with_headers" if bare != kind and bare in _WITH_HEADERS else "")
             raise ArgumentError(message, hint=f"Ask for it with driver.{getter}({name!r}).", at=user_line())
         return view(store)
 
@@ -164,6 +176,9 @@ _GETTERS = {
     "timestamped_window": "timestamped_window_store",
     "session": "session_store",
 }
+
+
+_WITH_HEADERS = frozenset({"timestamped_kv", "timestamped_window", "session"})
 
 
 def _as_is(store: Any) -> Any:

@@ -1,0 +1,58 @@
+"""Telling how the copies of stores that answer queries follow their changelogs: they are standby replicas."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+log = logging.getLogger(__name__)
+
+
+class StandbyStep(Enum):
+    """Which of StandbyUpdateListener's methods it would be."""
+
+    START = "start"
+    BATCH = "batch"
+    SUSPENDED = "suspended"
+
+
+@dataclass(frozen=True, slots=True)
+class StandbyEvent:
+    """One step of the copy of one partition of a store.
+
+    ``offset`` is the next one of the changelog that the copy needs, ``loaded`` how many records this step took.
+    """
+
+    step: StandbyStep
+    store: str
+    topic: str
+    partition: int
+    task_id: str
+    offset: int
+    end_offset: int
+    loaded: int = 0
+
+
+StandbyListener: TypeAlias = Callable[[StandbyEvent], object]
+
+
+class StandbyWatch:
+    """Those who want to hear of it."""
+
+    def __init__(self) -> None:
+        self._listeners: list[StandbyListener] = []
+
+    def listen(self, listener: StandbyListener) -> None:
+        """Tell ``listener`` of every step, in the thread that asks the store."""
+        self._listeners.append(listener)
+
+    def tell(self, event: StandbyEvent) -> None:
+        """Call all of them; one that fails is logged."""
+        for listener in self._listeners:
+            try:
+                listener(event)
+            except Exception:
+                log.exception("a standby listener failed at %s", event)
