@@ -191,3 +191,9 @@ def user_line() -> str | None:
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back  # type: ignore[assignment]
     return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def __dir__() -> list[str]:
+    return sorted(
+        name for name, each in globals().items() if isinstance(each, type) and issubclass(each, HeadraceError)
+    )

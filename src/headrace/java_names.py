@@ -111,6 +111,15 @@ IN_CLASSES: Mapping[str, Mapping[str, str]] = {
         "metadata_for_key": "query_metadata_for_key(store, key)",
         "local_threads_metadata": "metadata_for_local_threads()",
     },
+    "RuntimeNodeContext": {
+        "get_state_store": "store(name)",
+        "state_store": "store(name)",
+        "timestamp": "the timestamp of the record: record.timestamp",
+        "headers": "the headers of the record: record.headers",
+        "topic": "record_metadata.topic",
+        "partition": "record_metadata.partition",
+        "offset": "record_metadata.offset",
+    },
     "TopologyTestDriver": {
         "get_all_state_stores": "stores()",
         "get_state_store": "store(name)",

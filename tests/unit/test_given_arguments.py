@@ -12,6 +12,7 @@ from headrace import (
     Record,
     Streams,
     StreamsBuilder,
+    TimeWindows,
     Topology,
     TopologyTestDriver,
     UnlimitedWindows,
@@ -20,7 +21,7 @@ from headrace import (
 )
 from headrace.errors import ArgumentError, OperatorTypeError, UnknownTopicError
 from headrace.instants import to_timestamp
-from headrace.query import KeyQuery
+from headrace.query import KeyQuery, WindowKeyQuery, execute
 from headrace.testing import TestRecord
 
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -87,6 +88,17 @@ def test_an_extractor_may_give_a_datetime() -> None:
     with TopologyTestDriver(copy_topology(timestamp_extractor=lambda record, time: NEW_YEAR)) as driver:
         driver.create_input_topic("in").pipe_input("a", "x", timestamp=5)
         assert driver.create_output_topic("out").read_record().timestamp == NEW_YEAR_MS
+
+
+def test_windows_are_asked_for_with_datetimes() -> None:
+    builder = StreamsBuilder()
+    counts = stores.in_memory_window("counts", timedelta(days=1), timedelta(hours=1))
+    builder.stream("in").group_by_key().windowed_by(TimeWindows(timedelta(hours=1))).count(counts)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.create_input_topic("in").pipe_input("a", "x", NEW_YEAR + timedelta(minutes=7))
+        assert driver.window_store("counts").fetch("a", NEW_YEAR) == 1
+        found = execute(driver.store("counts"), WindowKeyQuery("a", NEW_YEAR, NEW_YEAR + timedelta(hours=1)))  # type: ignore[arg-type]
+        assert [start for start, _ in found.result] == [NEW_YEAR_MS]
 
 
 class Hexadecimal:

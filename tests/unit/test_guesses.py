@@ -12,6 +12,7 @@ from headrace import (
     BufferConfig,
     JoinWindows,
     KStream,
+    Processor,
     SessionWindows,
     SlidingWindows,
     Streams,
@@ -24,6 +25,7 @@ from headrace import (
     serdes,
     stores,
 )
+from headrace.errors import ProcessingError
 from headrace.java_names import IN_CLASSES, IN_MODULES
 
 STREAM = StreamsBuilder().stream("in")
@@ -80,6 +82,20 @@ def test_an_import_of_a_guessed_name_names_ours() -> None:
         exec("from headrace import Consumed")
     with pytest.raises(ImportError, match=r"Here it is the keywords store="):
         exec("from headrace import Materialized")
+
+
+def test_a_processor_that_asks_its_context_in_java_is_told() -> None:
+    class Ask(Processor):
+        def process(self, record: Any) -> None:
+            self.context.getStateStore("seen")  # type: ignore[attr-defined]
+
+    builder = StreamsBuilder()
+    builder.stream("in").process(Ask).to("out")
+    with (
+        TopologyTestDriver(builder.build()) as driver,
+        pytest.raises(ProcessingError, match=r"Here it is store\(name\)"),
+    ):
+        driver.create_input_topic("in").pipe_input("a", "x")
 
 
 def test_what_is_not_near_anything_is_a_plain_attribute_error() -> None:

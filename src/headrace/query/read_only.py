@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from headrace.errors import UnsupportedError
+from headrace.instants import Instant, to_timestamp
 from headrace.records import VersionedRecord
 from headrace.state.contracts import StoreIterator
 from headrace.type_variables import KIn, VIn
@@ -101,44 +102,54 @@ class ReadOnlyVersionedStore(ReadOnlyStore, Generic[KIn, VIn]):
 
 
 class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
-    """Kafka Streams' ReadOnlyWindowStore. Times are those of window starts, both ends included."""
+    """Kafka Streams' ReadOnlyWindowStore. Times are those of window starts, both ends included.
 
-    def fetch(self, key: KIn, *times: int) -> Any:
+    They are datetimes, or milliseconds since 1970.
+    """
+
+    def fetch(self, key: KIn, *times: Instant) -> Any:
         """``fetch(key, time)``: the value of that window. ``fetch(key, time_from, time_to)``: see ``fetch_range``."""
         if len(times) == 1:
-            return self._first(lambda store: store.fetch(key, times[0]))
+            start = to_timestamp(times[0])
+            return self._first(lambda store: store.fetch(key, start))
         time_from, time_to = times
         return self.fetch_range(key, time_from, time_to)
 
-    def fetch_range(self, key: KIn, time_from: int, time_to: int) -> StoreIterator[int, VIn]:
+    def fetch_range(self, key: KIn, time_from: Instant, time_to: Instant) -> StoreIterator[int, VIn]:
         """``(window start, value)`` of the windows of one key."""
-        return self._each(lambda store: store.fetch_range(key, time_from, time_to))
+        span = _span(time_from, time_to)
+        return self._each(lambda store: store.fetch_range(key, *span))
 
-    def backward_fetch(self, key: KIn, time_from: int, time_to: int) -> StoreIterator[int, VIn]:
+    def backward_fetch(self, key: KIn, time_from: Instant, time_to: Instant) -> StoreIterator[int, VIn]:
         """As ``fetch_range``, latest first."""
-        return self._each(lambda store: store.backward_fetch_range(key, time_from, time_to))
+        span = _span(time_from, time_to)
+        return self._each(lambda store: store.backward_fetch_range(key, *span))
 
     backward_fetch_range = backward_fetch
 
     def fetch_keys(
-        self, key_from: KIn | None, key_to: KIn | None, time_from: int, time_to: int
+        self, key_from: KIn | None, key_to: KIn | None, time_from: Instant, time_to: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """The windows of a range of keys; None leaves an end open."""
-        return self._each(lambda store: store.fetch_keys(key_from, key_to, time_from, time_to))
+        span = _span(time_from, time_to)
+        return self._each(lambda store: store.fetch_keys(key_from, key_to, *span))
 
     def backward_fetch_keys(
-        self, key_from: KIn | None, key_to: KIn | None, time_from: int, time_to: int
+        self, key_from: KIn | None, key_to: KIn | None, time_from: Instant, time_to: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_keys``, each partition from its end."""
-        return self._each(lambda store: store.backward_fetch_keys(key_from, key_to, time_from, time_to))
+        span = _span(time_from, time_to)
+        return self._each(lambda store: store.backward_fetch_keys(key_from, key_to, *span))
 
-    def fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[KIn], VIn]:
+    def fetch_all(self, time_from: Instant, time_to: Instant) -> StoreIterator[Windowed[KIn], VIn]:
         """The windows of all keys that start in the span."""
-        return self._each(lambda store: store.fetch_all(time_from, time_to))
+        span = _span(time_from, time_to)
+        return self._each(lambda store: store.fetch_all(*span))
 
-    def backward_fetch_all(self, time_from: int, time_to: int) -> StoreIterator[Windowed[KIn], VIn]:
+    def backward_fetch_all(self, time_from: Instant, time_to: Instant) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_all``, each partition from its end."""
-        return self._each(lambda store: store.backward_fetch_all(time_from, time_to))
+        span = _span(time_from, time_to)
+        return self._each(lambda store: store.backward_fetch_all(*span))
 
     def all(self) -> StoreIterator[Windowed[KIn], VIn]:
         """All windows of all keys."""
@@ -217,3 +228,7 @@ def _bare(held: Any) -> Any:
 
 def _as_is(held: Any) -> Any:
     return held
+
+
+def _span(time_from: Instant, time_to: Instant) -> tuple[int, int]:
+    return to_timestamp(time_from, "time_from"), to_timestamp(time_to, "time_to")

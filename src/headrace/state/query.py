@@ -12,6 +12,7 @@ from enum import Enum
 from typing import Any
 
 from headrace.errors import ArgumentError, HeadraceError, OperatorTypeError, UnsupportedError, user_line
+from headrace.instants import to_timestamp
 from headrace.records import ValueAndTimestamp
 from headrace.state.contracts import StoreIterator
 from headrace.state.layers.adapters import PlainWindowAsTimestamped
@@ -61,6 +62,14 @@ class QueryResult:
     def is_success(self) -> bool:
         """Whether there is a result (which may be None)."""
         return self.failure_reason is None
+
+
+def _take_times(query: Any, *names: str) -> None:
+    """Turn the times of a question that are datetimes into milliseconds since 1970."""
+    for name in names:
+        given = getattr(query, name)
+        if given is not None:
+            object.__setattr__(query, name, to_timestamp(given, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +127,9 @@ class VersionedKeyQuery:
     key: Any
     as_of: int | None = None
 
+    def __post_init__(self) -> None:
+        _take_times(self, "as_of")
+
 
 @dataclass(frozen=True, slots=True)
 class MultiVersionedKeyQuery:
@@ -127,6 +139,9 @@ class MultiVersionedKeyQuery:
     from_time: int | None = None
     to_time: int | None = None
     order: ResultOrder = ResultOrder.ANY
+
+    def __post_init__(self) -> None:
+        _take_times(self, "from_time", "to_time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,9 @@ class WindowKeyQuery:
     time_from: int | None = None
     time_to: int | None = None
 
+    def __post_init__(self) -> None:
+        _take_times(self, "time_from", "time_to")
+
 
 @dataclass(frozen=True, slots=True)
 class WindowRangeQuery:
@@ -153,6 +171,9 @@ class WindowRangeQuery:
     key: Any = None
     time_from: int | None = None
     time_to: int | None = None
+
+    def __post_init__(self) -> None:
+        _take_times(self, "time_from", "time_to")
 
 
 Query = (

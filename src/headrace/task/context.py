@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError
+from headrace.guesses import Face
 from headrace.private_directories import make_private
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import (
@@ -193,7 +194,7 @@ class TaskContext:
             self.is_active = was_active
 
 
-class RuntimeNodeContext:
+class RuntimeNodeContext(Face):
     """The context of one node."""
 
     __slots__ = ("_by_name", "_children", "_stores", "_takes", "_task", "node_name")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headrace.instants import Instant, to_timestamp
 from headrace.records import NO_TIMESTAMP, ValueAndTimestamp
 from headrace.state.contracts import StoreIterator
 
@@ -37,9 +38,9 @@ class StoreFacade:
         for key, value in entries:
             self.put(key, value)
 
-    def fetch(self, key: Any, *time: int) -> Any:
+    def fetch(self, key: Any, *time: Instant) -> Any:
         """A window's value; for sessions, which take no time, all sessions of the key."""
-        found = self._store.fetch(key, *time)
+        found = self._store.fetch(key, *map(to_timestamp, time))
         return self._iterator(found) if isinstance(found, StoreIterator) else self._shown(found)
 
     def backward_fetch(self, key: Any) -> Any:
