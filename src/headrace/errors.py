@@ -194,6 +194,5 @@ def user_line() -> str | None:
 
 
 def __dir__() -> list[str]:
-    return sorted(
-        name for name, each in globals().items() if isinstance(each, type) and issubclass(each, HeadraceError)
-    )
+    classes = {name: each for name, each in globals().items() if isinstance(each, type)}
+    return sorted(name for name, each in classes.items() if issubclass(each, HeadraceError))

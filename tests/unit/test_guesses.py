@@ -158,6 +158,11 @@ def test_modules_show_their_public_names_only(module: Any) -> None:
     assert dir(module) == sorted(module.__all__)
 
 
+def test_the_module_of_errors_shows_errors_only() -> None:
+    assert {"ArgumentError", "HeadraceError"} <= set(dir(headrace.errors))
+    assert "sys" not in dir(headrace.errors)
+
+
 def test_reprs_say_what_a_thing_is() -> None:
     builder = StreamsBuilder()
     stream = builder.stream("views", value_serde=serdes.json())
