@@ -15,6 +15,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, UnknownStoreError, UnsupportedError
 from headrace.query.layout import READABLE, StoreLayout
 from headrace.query.places import Place
+from headrace.query.standby import StandbyWatch
 from headrace.query.store_follower import StoreFollower
 from headrace.query.tables import partitions_table
 from headrace.state import stores
@@ -43,7 +44,7 @@ def recorded_store_table(
         config = StreamsConfig({"application.id": application_id, "state.dir": directory})
         place = Place(Path(directory) / "replica")
         try:
-            with closing(StoreFollower(layout, config, broker, place)) as follower:
+            with closing(StoreFollower(layout, config, broker, place, StandbyWatch())) as follower:
                 follower.catch_up()
                 return partitions_table(layout, follower.stores)
         finally:
