@@ -92,13 +92,14 @@ def create_topic(
 
 @command(group, "describe", "headrace topics describe lines", "headrace topics describe lines --json")
 def describe_topic(session: Session, name: Name) -> None:
-    """Show the settings of a topic, and offsets and sizes of its partitions."""
+    """Show the settings of a topic, offsets and sizes of its partitions, what retention removed, and who reads it."""
     with session.broker() as broker:
         topic = broker.describe_topic(name)
+        readers = _readers(broker, name)
     if session.out.json:
-        session.out.data(_everything(topic))
+        session.out.data({**_everything(topic), "groups": readers})
     else:
-        _show(session, topic)
+        _show(session, topic, readers)
 
 
 @command(
@@ -148,7 +149,13 @@ def _is_there(broker: Broker, name: str, *, if_exists: bool) -> bool:
     return True
 
 
-def _show(session: Session, topic: TopicDescription) -> None:
+def _readers(broker: Broker, topic: str) -> dict[str, int]:
+    """The groups that read the topic, and how many records each has yet to read."""
+    lags = {group: [lag for (name, _), lag in broker.lag(group).items() if name == topic] for group in broker.groups()}
+    return {group: sum(found) for group, found in lags.items() if found}
+
+
+def _show(session: Session, topic: TopicDescription, readers: Mapping[str, int]) -> None:
     out = session.out
     totals = (
         f"{_plural(len(topic.partitions), 'partition')}, {_plural(_records(topic), 'record')}, {topic.size:,} bytes"
@@ -161,6 +168,9 @@ def _show(session: Session, topic: TopicDescription) -> None:
     for line in _expired(topic):
         out.line(line)
     out.line("")
+    if readers:
+        out.table(("GROUP", ">LAG"), readers.items())
+        out.line("")
     out.table(("SETTING", "VALUE"), _shown_settings(topic.config).items())
 
 

@@ -141,6 +141,12 @@ def test_describe_shows_what_retention_removed(headrace: Headrace, broker: Broke
     headrace("topics", "create", "lines", "--config", "retention.bytes=0")
     headrace("produce", "lines", input="a\nb\n")
     assert "retention removed" not in headrace("topics", "describe", "lines").out
+    headrace("consume", "lines", "--group", "slow", "--count", "1")
+    broker.maintain()
+    assert "retention removed" not in headrace("topics", "describe", "lines").out
+    assert headrace("topics", "describe", "lines", "--json").data["groups"] == {"slow": 1}
+    assert "slow     1" in headrace("topics", "describe", "lines").out
+    broker.delete_group("slow")
     broker.maintain()
 
     shown = headrace("topics", "describe", "lines").out
