@@ -110,7 +110,10 @@ class Coordinator:
             )
             for number, task in enumerate(application.topics.task_ids())
         ]
-        return BatchOrder(self.progress.batch_id + 1, self.lease.epoch, self._clock(), orders, self._global_ends())
+        progress, now_ms = self.progress, self._clock()
+        return BatchOrder(
+            progress.batch_id + 1, self.lease.epoch, now_ms, orders, self._global_ends(), progress.state_id
+        )
 
     def commit(self, batch: BatchOrder, parcels: Iterable[Parcel]) -> BatchReport:
         """Make everything that the visits did visible at once, or raise what went wrong in one of them."""

@@ -42,3 +42,5 @@ class BatchOrder(msgspec.Struct, frozen=True):
     """By the number of the task."""
     global_ends: list[tuple[str, int, int]]
     """How far global stores are to be filled, the same for all tasks: topic, partition, end."""
+    state_id: str = ""
+    """Whose the local state must be; see ``Progress.state_id``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import uuid
 from collections.abc import Mapping
 
 import msgspec
@@ -14,6 +15,7 @@ from headrace.state.version import Version
 _TASK = "task:"
 _FINGERPRINT = "fingerprint"
 _CHANGELOGS = "changelogs"
+_STATE_ID = "state-id"
 
 
 class TaskProgress(msgspec.Struct, frozen=True):
@@ -37,7 +39,9 @@ class Progress:
         self.fingerprint = extras.get(_FINGERPRINT)
         self.changelogs: dict[str, int] = msgspec.json.decode(extras.get(_CHANGELOGS, "{}"))
         """When the changelogs were made: tells each from a later topic of the same name."""
-        self._noted = {name: extras.get(name) for name in (_FINGERPRINT, _CHANGELOGS)}
+        self.state_id = extras.get(_STATE_ID, uuid.uuid4().hex if last is None else "")
+        """Tells the state of this application from that of another one with its name, of another broker or time."""
+        self._noted = {name: extras.get(name) for name in (_FINGERPRINT, _CHANGELOGS, _STATE_ID)}
         self.tasks = {
             _task_id(name): msgspec.msgpack.decode(base64.b64decode(note), type=TaskProgress)
             for name, note in extras.items()
@@ -57,7 +61,8 @@ class Progress:
         return bool(self._changed())
 
     def _changed(self) -> dict[str, str | None]:
-        general = {_FINGERPRINT: self.fingerprint, _CHANGELOGS: msgspec.json.encode(self.changelogs).decode()}
+        changelogs = msgspec.json.encode(self.changelogs).decode()
+        general = {_FINGERPRINT: self.fingerprint, _CHANGELOGS: changelogs, _STATE_ID: self.state_id or None}
         return {name: text for name, text in general.items() if text != self._noted[name]}
 
     def notes_of_upgrade(self, tasks: Mapping[TaskId, TaskProgress]) -> dict[str, str | None]:

@@ -119,6 +119,7 @@ def _open(
         wait_seconds=_LOCK_SECONDS,
         # A process that was replaced while it slept would take what its successor wrote for something uncommitted.
         check=partial(broker.check_lease, application, request.batch.epoch),
+        state_id=request.batch.state_id,
     )
     staged = () if earlier is None else earlier.segments
     restored = restore_stale_stores(task, opening, broker, request.committed, staged, request.stores.anew)

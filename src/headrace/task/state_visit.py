@@ -15,6 +15,7 @@ from headrace.task.checkpoint import FILE_NAME as CHECKPOINT
 from headrace.task.checkpoint import TopicPartition, checkpoint_version, read_checkpoint, write_checkpoint
 from headrace.task.context import TaskContext
 from headrace.task.lock import TaskLock
+from headrace.task.owner import claim
 from headrace.task.putting_down import Kept, Opening, parse
 
 log = logging.getLogger(__name__)
@@ -45,9 +46,11 @@ class StateVisit:
         with explained(self._context.state_path):
             self._lock = TaskLock(self._context.state_dir, wait_seconds)
 
-    def open(self, visit: Visit, memory_dir: Path | None, chunk_bytes: int) -> None:
+    def open(self, visit: Visit, memory_dir: Path | None, chunk_bytes: int, state_id: str = "") -> None:
         """Get ready to open the stores as they were at ``visit.base``."""
         directory = self._context.state_path
+        if state_id:
+            claim(directory, state_id)
         positions_at, self._positions_known = _positions_in(directory)
         self._base = visit.base
         self._context.databases = TaskDatabases(

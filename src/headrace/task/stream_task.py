@@ -129,19 +129,21 @@ class StreamTask:
         chunk_bytes: int = CHUNK_BYTES,
         wait_seconds: float = 0,
         check: Callable[[], None] | None = None,
+        state_id: str = "",
     ) -> Opening:
         """Take the task up as it was at ``visit.base``. Stores that are not there have to be restored before ``start``.
 
         ``positions`` are the ends of the changelogs at that version, if it is a committed one; ``kept`` is what
         ``commit`` gave back then, for a host that has it from elsewhere. A task that another process works on,
         and for longer than ``wait_seconds``, is a StoreError. ``check`` is called when no other process can work on it
-        any more and before anything is changed; what it raises ends the visit.
+        any more and before anything is changed; what it raises ends the visit. State that carries another
+        ``state_id`` is another application's, and removed.
         """
         self._visit.lock(wait_seconds)
         try:
             if check is not None:
                 check()
-            self._visit.open(visit, memory_dir, chunk_bytes)
+            self._visit.open(visit, memory_dir, chunk_bytes, state_id)
             self.initialize()
         except BaseException:
             self.abandon()

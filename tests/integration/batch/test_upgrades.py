@@ -240,3 +240,19 @@ def test_changelogs_of_an_application_that_never_committed_are_not_taken_for_its
     with pytest.raises(InternalTopicError, match="there are records in its changelogs: app-c-changelog") as raised:
         place.run(counted())
     assert "headrace reset app.py" in (raised.value.hint or "")
+
+
+def test_two_applications_of_one_name_do_not_take_the_state_of_each_other(tmp_path: Path) -> None:
+    """The same program on two brokers, with one state directory: their versions are the same, their content is not."""
+    places = [Place(tmp_path), Place(tmp_path / "elsewhere")]
+    places[1].directory = tmp_path
+    sent: list[Pairs] = [[], []]
+    for pairs in (BEFORE, AFTER, AFTER):
+        for place, total in zip(places, sent, strict=True):
+            more = pairs if place is places[0] else [*pairs, *pairs]
+            place.send(more)
+            total += more
+            place.run(counted())
+    for place, total in zip(places, sent, strict=True):
+        with closing(place.broker):
+            assert place.table(counted(), "c") == all_of(total, [])
