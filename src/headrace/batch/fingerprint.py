@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.batch.lineage import lineages
+from headrace.batch.lineage import comes_by_hash, lineages
 from headrace.batch.serde_formats import format_of
 from headrace.errors import HeadraceError, UpgradeError
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
@@ -55,6 +55,8 @@ class StoreShape:
     """Whether the user gave it a name; one that was generated belongs to whichever store draws the same number."""
     writer: str = ""
     """The processor that writes it."""
+    is_repartitioned: bool | None = None
+    """Whether the hash of a key alone decides in which partition it is; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def _stores(
                 # Others may read it as well: an operator is connected to its own store before all of them.
                 writer = next(iter(graph.users_of[name]))
                 shape = _shape(graph, graph.stores[name], group.id, plan.tasks[group.id])
-                yield replace(shape, writer=writer, lineage=origins[writer])
+                by_hash = comes_by_hash(graph, writer)
+                yield replace(shape, writer=writer, lineage=origins[writer], is_repartitioned=by_hash)
 
 
 def _shape(graph: TopologyGraph, builder: Any, subtopology: int | None, partitions: int) -> StoreShape:

@@ -25,6 +25,20 @@ def lineages(graph: TopologyGraph) -> dict[str, str]:
     return found
 
 
+def comes_by_hash(graph: TopologyGraph, name: str) -> bool | None:
+    """Whether all records of a node come through repartition topics; None where the user partitions one of these."""
+    sources, waiting = set[str](), [name]
+    while waiting:
+        node = graph.nodes[waiting.pop()]
+        waiting.extend(node.parents)
+        if isinstance(node, SourceNode):
+            sources.update(node.topics or ("by pattern",))
+    sinks = (node for node in graph.nodes.values() if isinstance(node, SinkNode) and node.topic in sources)
+    if any(sink.partitioner is not None for sink in sinks):
+        return None
+    return sources <= graph.internal_topics.keys()
+
+
 def _find(name: str, graph: TopologyGraph, writers: Mapping[str, list[Node]], found: dict[str, str]) -> str:
     if name not in found:
         node = graph.nodes[name]

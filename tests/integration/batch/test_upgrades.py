@@ -29,6 +29,7 @@ from tests.integration.batch.upgrades import (
     both,
     counted,
     late_counts,
+    repartitioned,
     shouting,
 )
 
@@ -240,6 +241,14 @@ def test_changelogs_of_an_application_that_never_committed_are_not_taken_for_its
     with pytest.raises(InternalTopicError, match="there are records in its changelogs: app-c-changelog") as raised:
         place.run(counted())
     assert "headrace reset app.py" in (raised.value.hint or "")
+
+
+def test_a_repartition_before_keys_that_lie_elsewhere_is_refused(place: Place) -> None:
+    place.broker.append(NewRecord("in", b"k", b"v", 0, partition=number) for number in (0, 1))
+    place.run(counted())
+    with pytest.raises(UpgradeError, match="a repartition comes before it now, and would look for b'k' elsewhere"):
+        place.run(repartitioned)
+    place.run(counted())
 
 
 def test_two_applications_of_one_name_do_not_take_the_state_of_each_other(tmp_path: Path) -> None:

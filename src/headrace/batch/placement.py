@@ -1,0 +1,52 @@
+"""Are the keys of a store where a repartition that was added will look for them?
+
+Without a repartition a key is in the partition of the record that brought it, wherever its producer put that. With one
+the hash of the key decides.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.batch.fingerprint import Fingerprint, StoreShape
+from headrace.errors import UpgradeError
+from headrace.partitioning import default_partition
+
+if TYPE_CHECKING:
+    from headrace.broker.port import Broker
+
+_BEHIND_KEY = {"kv": 0, "versioned": 0, "window": 12, "session": 16}
+"""How many bytes follow the key in a changelog, by the kind of the store."""
+
+
+def check_placement(broker: Broker, application: str, old: Fingerprint, new: Fingerprint) -> None:
+    """Refuse a repartition before a store whose keys lie elsewhere: they would be counted anew."""
+    before = {store.name: store for store in old.stores if store.is_repartitioned is False}
+    for store in new.stores:
+        if store.name in before and store.is_repartitioned and store.kind in _BEHIND_KEY and store.changelog:
+            misplaced = _misplaced(broker, store, store.changelog)
+            if misplaced is not None:
+                message = f"the state of {application!r} cannot follow the changes of the topology: {store.name}"
+                detail = f"{store.name}: a repartition comes before it now, and would look for {misplaced!r} elsewhere"
+                hint = "Leave out the repartition, or give the store another name: it starts empty then. "
+                hint += f"Or start over and lose all state: headrace reset app.py ({application})."
+                raise UpgradeError(message, detail=detail, hint=hint)
+
+
+def _misplaced(broker: Broker, store: StoreShape, changelog: str) -> bytes | None:
+    """A key that is not in the partition of its hash; None where all are."""
+    for partition in range(store.partitions):
+        found: dict[bytes, bytes] = {}
+        start = broker.start_offsets([(changelog, partition)])[changelog, partition]
+        for records in broker.read(changelog, partition, start):
+            for _, _, _, _, entry, value, _ in records:
+                key = (entry or b"")[: len(entry or b"") - _BEHIND_KEY[store.kind]]
+                if entry is None or default_partition(key, store.partitions) == partition:
+                    continue
+                if value is None:
+                    found.pop(entry, None)
+                else:
+                    found[entry] = key
+        if found:
+            return next(iter(found.values()))
+    return None
