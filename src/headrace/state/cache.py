@@ -53,7 +53,7 @@ def context_size(context: RecordContext) -> int:
     return size
 
 
-FlushEntries = Callable[[list[tuple[bytes, CacheEntry]]], None]
+FlushEntries = Callable[[Iterable[tuple[bytes, CacheEntry]]], None]
 """Called with the dirty entries of a namespace, in the order they were last written."""
 
 
@@ -68,6 +68,8 @@ class NamedCache:
         self._entries: OrderedDict[bytes, CacheEntry] = OrderedDict()
         self._keys: SortedMap[bytes, bool] = SortedMap()
         self._dirty: dict[bytes, None] = {}
+        # What a flush under way has yet to hand on. Should it be evicted meanwhile, it can still be read here.
+        self._leaving: dict[bytes, CacheEntry] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -75,13 +77,14 @@ class NamedCache:
     def get(self, key: bytes) -> CacheEntry | None:
         """The entry, which thereby is the one used last."""
         entry = self._entries.get(key)
-        if entry is not None:
-            self._entries.move_to_end(key)
+        if entry is None:
+            return self._leaving.get(key)
+        self._entries.move_to_end(key)
         return entry
 
     def peek(self, key: bytes) -> CacheEntry | None:
         """The entry; that does not count as its use."""
-        return self._entries.get(key)
+        return self._entries.get(key) or self._leaving.get(key)
 
     def growth(self, keys: Iterable[bytes], size: int) -> int | None:
         """By how many bytes the cache grows if the entries of ``keys`` have that size; None where one would shrink."""
@@ -164,21 +167,45 @@ class NamedCache:
         self._entries.clear()
         self._keys.clear()
         self._dirty.clear()
+        self._leaving.clear()
         self.size_bytes = 0
+
+    def ends(self) -> tuple[bytes, bytes] | None:
+        """The first and the last key; None where there is none."""
+        return self._keys.ends()
 
     def scan(
         self, first: bytes | None, last: bytes | None, *, forward: bool = True
     ) -> Iterator[tuple[bytes, CacheEntry]]:
-        """The entries of both ends and between, in order of their keys. Reading one counts as its use."""
-        return self._read(self._keys.keys(first, last, forward=forward))
+        """The entries of both ends and between, in order of their keys, as they are now. Reading one is a use of it."""
+        return self._read(self.keys(first, last, forward=forward))
 
     def scan_prefix(self, prefix: bytes) -> Iterator[tuple[bytes, CacheEntry]]:
-        """The entries whose keys begin with ``prefix``, in order of their keys. Reading one counts as its use."""
+        """The entries whose keys begin with ``prefix``, in order of their keys, as they are now."""
         # No other key may be read, not even the first after the prefix: that would keep it in the cache.
-        return self._read([key for key in self._keys.keys(prefix, next_prefix(prefix)) if key.startswith(prefix)])
+        return self._read([key for key in self.keys(prefix, next_prefix(prefix)) if key.startswith(prefix)])
+
+    def keys(self, first: bytes | None, last: bytes | None, *, forward: bool = True) -> list[bytes]:
+        """The keys of both ends and between, in order."""
+        keys = self._keys.keys(first, last, forward=forward)
+        evicted = [key for key in self._leaving if key not in self._entries]
+        if not evicted:
+            return keys
+        keys += (key for key in evicted if (first is None or key >= first) and (last is None or key <= last))
+        return sorted(keys, reverse=not forward)
 
     def _read(self, keys: list[bytes]) -> Iterator[tuple[bytes, CacheEntry]]:
-        return ((key, entry) for key in keys if (entry := self.get(key)) is not None)
+        # Taken now: whoever iterates may write meanwhile, and what is evicted then reaches the store too late for an
+        # iterator of the store that is open already.
+        held = self._entries if not self._leaving else {**self._leaving, **self._entries}
+        return self._use([(key, held[key]) for key in keys])
+
+    def _use(self, found: list[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
+        entries = self._entries
+        for item in found:
+            if item[0] in entries:
+                entries.move_to_end(item[0])
+            yield item
 
     def _flush(self, evicted: tuple[bytes, CacheEntry] | None) -> None:
         if not self._dirty:
@@ -190,14 +217,32 @@ class NamedCache:
         if evicted is not None:
             self._dirty.pop(evicted[0], None)
         entries += [(key, self._entries[key]) for key in self._dirty]
-        deleted = [key for key in self._dirty if self._entries[key].value is None]
-        for _, entry in entries:
+        for key, entry in entries:
             entry.dirty = False
+            self._leaving[key] = entry
         # Flushing may lead to new writes here, so nothing is dirty any more before it begins.
         self._dirty.clear()
-        self.on_flush(entries)
-        for key in deleted:
-            self.delete(key)
+        try:
+            self.on_flush(self._leave(entries))
+        finally:
+            for key, entry in entries:
+                self._take_leave(key, entry)
+        for key, entry in entries:
+            # A new value may have come meanwhile.
+            if entry.value is None and self._entries.get(key) is entry:
+                self.delete(key)
+
+    def _leave(self, entries: list[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
+        for key, entry in entries:
+            # Where a later value has left already, in a flush during this one, it must not be overwritten.
+            if self._take_leave(key, entry):
+                yield key, entry
+
+    def _take_leave(self, key: bytes, entry: CacheEntry) -> bool:
+        if self._leaving.get(key) is not entry:
+            return False
+        del self._leaving[key]
+        return True
 
 
 class ThreadCache:

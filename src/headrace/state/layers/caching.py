@@ -10,12 +10,17 @@ its own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TypeVar
 
 from headrace.errors import StoreError
 from headrace.records import Change, Record
 from headrace.state.cache import NO_RECORD, CacheEntry, NamedCache, ThreadCache
-from headrace.state.contracts import FlushListener, FlushReceiver, StateStore, StoreContext
+from headrace.state.contracts import FlushListener, FlushReceiver, StateStore, StoreContext, StoreIterator
+from headrace.state.layers.merging import Cached, Order, merged
 from headrace.state.layers.wrapped import S, Wrapped
+
+K = TypeVar("K")
 
 
 class Caching(Wrapped[S], ABC):
@@ -79,14 +84,29 @@ class Caching(Wrapped[S], ABC):
             raise StoreError(message)
         return self._thread_cache
 
-    def _on_flush(self, entries: list[tuple[bytes, CacheEntry]]) -> None:
+    def _merged(
+        self, cached: Cached, beneath: StoreIterator[K, bytes], order: Order[K], forward: bool
+    ) -> StoreIterator[K, bytes]:
+        # The iterators of a persistent store show it as it was when they were made, those of a store in memory have
+        # the values of the moment. With a cache it is the same.
+        return merged(cached if self.persistent else self._reread(cached), beneath, order, forward)
+
+    def _reread(self, cached: Cached) -> Cached:
+        for key, _ in cached:
+            entry = self._cache.peek(key)
+            yield key, CacheEntry(self._read_beneath(key)) if entry is None else entry
+
+    def _on_flush(self, entries: Iterable[tuple[bytes, CacheEntry]]) -> None:
         context = self._context
         current = context.record_context
         try:
-            for cache_key, entry in entries:
+            for cache_key, entry in self._to_let_go(entries):
                 self._let_go(cache_key, entry)
         finally:
             context.record_context = current
+
+    def _to_let_go(self, entries: Iterable[tuple[bytes, CacheEntry]]) -> Iterable[tuple[bytes, CacheEntry]]:
+        return entries
 
     def _let_go(self, cache_key: bytes, entry: CacheEntry) -> None:
         value, context, receive = entry.value, entry.context, self._receive

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from headrace.state.bytes_stores import BytesKeyValueStore, KeyValues
 from headrace.state.cache import CacheEntry
 from headrace.state.layers.caching import Caching
-from headrace.state.layers.merging import Order, merged, same
+from headrace.state.layers.merging import Order, same
 
 _SAME_KEYS: Order[bytes] = Order(same, same, same)
 
@@ -63,11 +63,11 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         """The entries of both ends and between, cached or not."""
         beneath = self.inner.range(key_from, key_to, forward=forward)
         cached = self._cache.scan(key_from, key_to, forward=forward)
-        return merged(cached, beneath, _SAME_KEYS, forward)
+        return self._merged(cached, beneath, _SAME_KEYS, forward)
 
     def prefix_scan(self, prefix: bytes) -> KeyValues:
         beneath = self.inner.prefix_scan(prefix)
-        return merged(self._cache.scan_prefix(prefix), beneath, _SAME_KEYS, True)
+        return self._merged(self._cache.scan_prefix(prefix), beneath, _SAME_KEYS, True)
 
     def approximate_num_entries(self) -> int:
         """About how many entries the store beneath has."""

@@ -17,14 +17,20 @@ Cached = Iterator[tuple[bytes, CacheEntry]]
 class Order(Generic[K]):
     """How keys of the cache and of the store beneath compare, and how the former become the latter."""
 
-    __slots__ = ("cache_rank", "store_rank", "to_key")
+    __slots__ = ("cache_rank", "of_one_key", "store_rank", "to_key")
 
     def __init__(
-        self, cache_rank: Callable[[bytes], Any], store_rank: Callable[[K], Any], to_key: Callable[[bytes], K]
+        self,
+        cache_rank: Callable[[bytes], Any],
+        store_rank: Callable[[K], Any],
+        to_key: Callable[[bytes], K],
+        *,
+        of_one_key: bool = False,
     ) -> None:
         self.cache_rank = cache_rank
         self.store_rank = store_rank
         self.to_key = to_key
+        self.of_one_key = of_one_key
 
 
 def same(key: Any) -> Any:
@@ -60,8 +66,11 @@ def merged(cached: Cached, beneath: StoreIterator[K, bytes], order: Order[K], fo
 def _merge(
     cached: _Lookahead[tuple[bytes, CacheEntry]], beneath: _Lookahead[tuple[K, bytes]], order: Order[K], forward: bool
 ) -> Iterator[tuple[K, Any]]:
+    # The windows of one key are exact backward, too: sliding windows are computed from them.
+    mistakes_tombstones = not forward and not order.of_one_key
     while True:
-        _skip_tombstones(cached, beneath, order)
+        if mistakes_tombstones:
+            _skip_tombstones(cached, beneath, order)
         ours, theirs = cached.peek(), beneath.peek()
         if ours is None and theirs is None:
             return
@@ -73,7 +82,8 @@ def _merge(
                 ours = None
         if ours is not None:
             cached.pop()
-            yield order.to_key(ours[0]), ours[1].value
+            if ours[1].value is not None or mistakes_tombstones:
+                yield order.to_key(ours[0]), ours[1].value
         elif theirs is not None:
             beneath.pop()
             yield theirs

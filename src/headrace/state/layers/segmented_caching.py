@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
+from itertools import chain
 
 from headrace.errors import IllegalStateError
 from headrace.records import NO_TIMESTAMP
@@ -13,6 +15,9 @@ from headrace.state.layers.merging import Cached
 from headrace.state.layers.wrapped import S
 
 SEGMENT_ID = struct.Struct(">q")
+
+Span = tuple[bytes | None, bytes | None]
+"""The first and the last key of a stretch of the cache; None is an open end."""
 
 
 class SegmentedCaching(Caching[S]):
@@ -54,6 +59,19 @@ class SegmentedCaching(Caching[S]):
         if self._segment_id(time) != segment_id:
             message = f"store {self.name} is cached and cannot look across segments in this order"
             raise IllegalStateError(message, hint="Ask for a range that does not end before it begins, or forward.")
+
+    def _segments(self, time_from: int, time_to: int) -> range:
+        """The segments of a span of time, as far as the cache goes."""
+        held = self._cache.ends()
+        if held is None:
+            return range(0)
+        first, last = (SEGMENT_ID.unpack_from(key)[0] for key in held)
+        # No entry is older than 0, so there are no segments below it.
+        return range(max(self._segment_id(max(0, time_from)), first), min(self._segment_id(max(0, time_to)), last) + 1)
+
+    def _scan_spans(self, spans: Iterable[Span], forward: bool) -> Cached:
+        # All of them now, so that writes during the iteration change nothing in it.
+        return chain.from_iterable([self._cache.scan(first, last, forward=forward) for first, last in spans])
 
     def _scan_of_key(self, key: bytes, time_from: int, time_to: int, forward: bool) -> Cached:
         first, last = self._schema.fixed_bounds(key, time_from, time_to)

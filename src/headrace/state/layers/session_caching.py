@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from headrace.errors import ArgumentError, UnsupportedError
 from headrace.serde.bytes_keys import parse_session_key, session_key
 from headrace.state.bytes_stores import BytesSessionStore, SessionKey, SessionValues
 from headrace.state.contracts import StoreIterator
 from headrace.state.key_schemas import SessionKeySchema
-from headrace.state.layers.merging import Cached, Order, merged, same
-from headrace.state.layers.segmented_caching import SEGMENT_ID, SegmentedCaching
+from headrace.state.layers.merging import Order, same
+from headrace.state.layers.segmented_caching import SEGMENT_ID, SegmentedCaching, Span
 
 
 class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
@@ -33,12 +35,12 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
         """The sessions of one key that end no earlier and start no later."""
         if self.persistent:
-            cached = self._by_segment(key, earliest_end, latest_start, forward)
+            cached = self._scan_spans(self._spans(key, earliest_end, latest_start, forward), forward)
         else:
             cached = self._scan_of_key(key, earliest_end, latest_start, forward)
         beneath = self.inner.find_sessions(key, earliest_end, latest_start, forward=forward)
         cached = self._matching(cached, key, key, earliest_end, latest_start)
-        return merged(cached, beneath, self._order, forward)
+        return self._merged(cached, beneath, self._order, forward)
 
     def find_sessions_keys(
         self,
@@ -54,39 +56,38 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
         cached = self._scan_of_keys(key_from, key_to, latest_start, forward)
         beneath = self.inner.find_sessions_keys(key_from, key_to, earliest_end, latest_start, forward=forward)
         cached = self._matching(cached, key_from, key_to, earliest_end, latest_start)
-        return merged(cached, beneath, self._order, forward)
+        return self._merged(cached, beneath, self._order, forward)
 
     def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
         """Refused: the cache is not in order of time."""
         message = f"store {self.name} is cached and cannot look for sessions by their end alone"
         raise UnsupportedError(message, hint="Turn caching off for this store, or ask for a range of keys.")
 
-    def _by_segment(self, key: bytes, earliest_end: int, latest_start: int, forward: bool) -> Cached:
+    def _spans(self, key: bytes, earliest_end: int, latest_start: int, forward: bool) -> Iterator[Span]:
+        segments = self._segments(earliest_end, self._max_time)
         if forward:
-            segment_id, first = self._segment_id(earliest_end), earliest_end
-            while True:
-                yield from self._segment(key, first, self._segment_end(segment_id), latest_start, forward)
-                segment_id += 1
-                if segment_id > self._segment_id(self._max_time):
-                    return
-                first = segment_id * self._interval_ms
-        last_id = self._segment_id(self._max_time)
+            for segment_id in segments:
+                first = max(earliest_end, segment_id * self._interval_ms)
+                yield self._span(key, first, self._segment_end(segment_id), latest_start)
+            return
+        last = self._last_backward(latest_start)
+        for segment_id in reversed(segments):
+            first = segment_id * self._interval_ms
+            yield self._span(key, first, min(last, self._segment_end(segment_id)), latest_start)
+
+    def _last_backward(self, latest_start: int) -> int:
         # Looking backward, the last segment is cut at the latest start: a session that ends later is not found there.
         last = min(latest_start, self._max_time)
-        self._check_segment(last, last_id)
+        self._check_segment(last, self._segment_id(self._max_time))
         if last < 0:
             # There is no session to look back from, and Kafka Streams refuses to make one up.
             message = f"store {self.name} is cached and has no sessions to look back from"
             raise ArgumentError(message, hint="Look forward, or backward once the store holds a session.")
-        for segment_id in range(last_id, self._segment_id(earliest_end) - 1, -1):
-            first = segment_id * self._interval_ms
-            yield from self._segment(key, first, last, latest_start, forward)
-            last = first - 1
+        return last
 
-    def _segment(self, key: bytes, first: int, last: int, latest_start: int, forward: bool) -> Cached:
+    def _span(self, key: bytes, first: int, last: int, latest_start: int) -> Span:
         lower = self._cache_key(session_key(key, 0, max(0, first)))
-        upper = self._cache_key(session_key(key, min(latest_start, last), last))
-        return self._cache.scan(lower, upper, forward=forward)
+        return lower, self._cache_key(session_key(key, min(latest_start, last), last))
 
     def _rank(self, session: SessionKey) -> bytes:
         return self._cache_key(session_key(*session))

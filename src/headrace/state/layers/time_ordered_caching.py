@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import struct
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from headrace.records import NO_HEADERS, NO_TIMESTAMP
 from headrace.serde.bytes_keys import parse_window_store_key, window_store_key, window_store_start
@@ -88,24 +89,31 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
         *,
         indexed: bool,
     ) -> Cached:
-        matches = self._schema.matcher(key_from, key_to, time_from, time_to)
+        found = []
         for segment_id in self._segments(time_from, time_to, forward):
             prefix = _SEGMENT_ID.pack(segment_id)
             if indexed:
-                found = self._scan_index(prefix, key_from, key_to, time_to, forward)
+                found.append(self._scan_index(prefix, key_from, key_to, time_to, forward))
             else:
                 first = prefix + _BY_TIME + _START.pack(max(0, time_from))
-                found = self._cache.scan(first, prefix + _BY_KEY, forward=forward)
-            yield from (entry for entry in found if matches(_plain_key(entry[0])))
+                found.append(self._cache.scan(first, prefix + _BY_KEY, forward=forward))
+        matches = self._schema.matcher(key_from, key_to, time_from, time_to)
+        return (entry for entry in chain.from_iterable(found) if matches(_plain_key(entry[0])))
 
     def _scan_index(
         self, prefix: bytes, key_from: bytes | None, key_to: bytes | None, time_to: int, forward: bool
     ) -> Cached:
         lower = _BY_KEY if key_from is None else _BY_KEY + self._schema.lower_bound(key_from)
         upper = _PAST_INDEX if key_to is None else _BY_KEY + self._schema.upper_bound(key_to, time_to)
-        for index_key, _ in self._cache.scan(prefix + lower, prefix + upper, forward=forward):
-            entry = self._cache.get(self._time_key(_window(index_key)))
+        keys = self._cache.keys(prefix + lower, prefix + upper, forward=forward)
+        # The entries are taken now, as in every iterator of a cache, and used when they are read.
+        return self._use([(key, self._cache.peek(self._time_key(_window(key)))) for key in keys])
+
+    def _use(self, found: list[tuple[bytes, CacheEntry | None]]) -> Cached:
+        for index_key, entry in found:
+            self._cache.get(index_key)
             if entry is not None:
+                self._cache.get(self._time_key(_window(index_key)))
                 yield index_key, entry
 
     def _segments(self, time_from: int, time_to: int, forward: bool) -> Iterator[int]:
@@ -120,7 +128,7 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
         if at == len(self._segment_ids) or self._segment_ids[at] != segment_id:
             insort(self._segment_ids, segment_id)
 
-    def _on_flush(self, entries: list[tuple[bytes, CacheEntry]]) -> None:
+    def _to_let_go(self, entries: Iterable[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
         done: set[bytes] = set()
         for cache_key, entry in entries:
             by_time = cache_key
@@ -130,7 +138,7 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
                 value = None if by_time in done else self._cache.get(by_time)
             if value is not None and by_time not in done:
                 done.add(by_time)
-                self._let_go(by_time, value)
+                yield by_time, value
 
     def _time_key(self, window: WindowKey) -> bytes:
         key, start = window
@@ -174,4 +182,4 @@ def _start_itself(start: int) -> int:
     return start
 
 
-_BY_START: Order[int] = Order(_start, _start_itself, _start)
+_BY_START: Order[int] = Order(_start, _start_itself, _start, of_one_key=True)

@@ -6,10 +6,10 @@ from headrace.serde.bytes_keys import parse_window_store_key, window_store_key, 
 from headrace.state.bytes_stores import BytesWindowStore, WindowedValues, WindowKey, WindowValues
 from headrace.state.contracts import StoreIterator
 from headrace.state.key_schemas import MAX_SEQUENCE, WindowKeySchema
-from headrace.state.layers.merging import Cached, Order, merged, same
-from headrace.state.layers.segmented_caching import SEGMENT_ID, SegmentedCaching
+from headrace.state.layers.merging import Cached, Order, same
+from headrace.state.layers.segmented_caching import SEGMENT_ID, SegmentedCaching, Span
 
-_BY_START: Order[int] = Order(window_store_start, same, window_store_start)
+_BY_START: Order[int] = Order(window_store_start, same, window_store_start, of_one_key=True)
 
 
 class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
@@ -31,10 +31,11 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
         """The windows of one key that start in the span."""
         beneath = self.inner.fetch_range(key, time_from, time_to, forward=forward)
         if self.persistent:
-            cached = self._by_segment(key, key, time_from, time_to, forward)
+            cached = self._scan_segments(key, key, time_from, time_to, forward)
         else:
             cached = self._scan_of_key(key, time_from, time_to, forward)
-        return merged(self._matching(cached, key, key, time_from, time_to), beneath, _BY_START, forward)
+        cached = self._matching(cached, key, key, time_from, time_to)
+        return self._merged(cached, beneath, _BY_START, forward)
 
     def fetch_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
@@ -44,55 +45,40 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
             return StoreIterator(())
         beneath = self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)
         if self.persistent:
-            cached = self._by_segment(key_from, key_to, time_from, time_to, forward)
+            cached = self._scan_segments(key_from, key_to, time_from, time_to, forward)
         else:
             cached = self._scan_of_keys(key_from, key_to, time_to, forward)
-        return merged(self._matching(cached, key_from, key_to, time_from, time_to), beneath, self._order, forward)
+        return self._merged(self._matching(cached, key_from, key_to, time_from, time_to), beneath, self._order, forward)
 
     def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
         """The windows of all keys that start in the span."""
         beneath = self.inner.fetch_all(time_from, time_to, forward=forward)
         cached = self._cache.scan(None, None, forward=forward)
-        return merged(self._matching(cached, None, None, time_from, time_to), beneath, self._order, forward)
+        return self._merged(self._matching(cached, None, None, time_from, time_to), beneath, self._order, forward)
 
-    def _by_segment(
+    def _scan_segments(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, forward: bool
     ) -> Cached:
         if forward:
-            segment_id, first = self._segment_id(time_from), time_from
-            last = min(time_to, self._segment_end(segment_id))
-            self._check_segment(last, segment_id)
-            while True:
-                yield from self._segment(segment_id, key_from, key_to, first, last, time_to, forward)
-                segment_id += 1
-                if segment_id > self._segment_id(min(time_to, self._max_time)):
-                    return
-                first, last = segment_id * self._interval_ms, min(time_to, self._segment_end(segment_id))
-        last = min(time_to, self._max_time)
-        for segment_id in range(self._segment_id(last), self._segment_id(time_from) - 1, -1):
-            first = segment_id * self._interval_ms
-            yield from self._segment(segment_id, key_from, key_to, first, last, time_to, forward)
-            last = first - 1
+            first_id = self._segment_id(max(0, time_from))
+            self._check_segment(min(max(0, time_to), self._segment_end(first_id)), first_id)
+        segments = self._segments(time_from, min(time_to, self._max_time))
+        ordered = segments if forward else reversed(segments)
+        return self._scan_spans((self._span(id_, key_from, key_to, time_from, time_to) for id_ in ordered), forward)
 
-    def _segment(
-        self,
-        segment_id: int,
-        key_from: bytes | None,
-        key_to: bytes | None,
-        first: int,
-        last: int,
-        time_to: int,
-        forward: bool,
-    ) -> Cached:
+    def _span(
+        self, segment_id: int, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int
+    ) -> Span:
         if key_from is not None and key_from == key_to:
-            lower: bytes | None = self._cache_key(window_store_key(key_from, max(0, first)))
-            upper: bytes | None = self._cache_key(window_store_key(key_from, last, MAX_SEQUENCE))
-        else:
-            prefix = SEGMENT_ID.pack(segment_id)
-            # An open end is open across segments, so that entries of other segments come again, as in Kafka Streams.
-            lower = None if key_from is None else prefix + self._schema.lower_bound(key_from)
-            upper = None if key_to is None else prefix + self._schema.upper_bound(key_to, time_to)
-        return self._cache.scan(lower, upper, forward=forward)
+            first = max(0, time_from, segment_id * self._interval_ms)
+            last = min(time_to, self._segment_end(segment_id))
+            lower = self._cache_key(window_store_key(key_from, first))
+            return lower, self._cache_key(window_store_key(key_from, last, MAX_SEQUENCE))
+        prefix = SEGMENT_ID.pack(segment_id)
+        lower = b"" if key_from is None else self._schema.lower_bound(key_from)
+        if key_to is None:
+            return prefix + lower, SEGMENT_ID.pack(segment_id + 1)
+        return prefix + lower, prefix + self._schema.upper_bound(key_to, time_to)
 
     def _rank(self, window: WindowKey) -> bytes:
         return self._cache_key(window_store_key(*window))
