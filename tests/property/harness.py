@@ -6,8 +6,10 @@ The test driver commits after every record. Here records go in, and what stays i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from headrace import StreamsBuilder, serdes
@@ -18,7 +20,10 @@ from headrace.task.stream_task import StreamTask
 
 Program = Callable[[StreamsBuilder], None]
 
+NO_SETTINGS: Mapping[str, Any] = {}
+
 _NOW_MS = 0
+_SHARED_MEMORY = Path("/dev/shm")
 
 
 class Input(NamedTuple):
@@ -33,12 +38,13 @@ class Input(NamedTuple):
 class HandDrivenTask:
     """One task of a whole topology, and the producer that it writes to: what it reads itself comes back in."""
 
-    def __init__(self, program: Program, *, cache_bytes: int) -> None:
+    def __init__(self, program: Program, *, cache_bytes: int, settings: Mapping[str, Any]) -> None:
         config = StreamsConfig(
             {
                 "application.id": "app",
                 "dsl.store.suppliers.class": "in_memory",
                 "statestore.cache.max.bytes": cache_bytes,
+                **settings,
             }
         )
         builder = StreamsBuilder()
@@ -50,6 +56,8 @@ class HandDrivenTask:
         self._offsets: dict[str, int] = {}
         self.written: dict[str, dict[bytes | None, bytes]] = {}
         """The last value of each key, by topic: what a table of the topic would hold."""
+        self.sent: list[tuple[str, bytes | None, bytes | None]] = []
+        """Everything that was written, in order: topic, key and value."""
         partitions = [(topic, 0) for topic in self._plan.source_topics]
         self.task = StreamTask(self._plan, config, self, partitions=partitions, clock=lambda: _NOW_MS)
         self.task.initialize()
@@ -92,6 +100,7 @@ class HandDrivenTask:
         headers: Headers,
     ) -> None:
         """Take a record from the task."""
+        self.sent.append((topic, key, value))
         table = self.written.setdefault(topic, {})
         table.pop(key, None)
         if value is not None:
@@ -131,13 +140,16 @@ def final_tables(
 
 
 @contextmanager
-def running(program: Program, *, cache_bytes: int) -> Iterator[HandDrivenTask]:
-    """A task that is closed at the end."""
-    task = HandDrivenTask(program, cache_bytes=cache_bytes)
-    try:
-        yield task
-    finally:
-        task.close()
+def running(
+    program: Program, *, cache_bytes: int, settings: Mapping[str, Any] = NO_SETTINGS
+) -> Iterator[HandDrivenTask]:
+    """A task that is closed at the end. Its databases are in memory where there is such a directory."""
+    with TemporaryDirectory(dir=_SHARED_MEMORY if _SHARED_MEMORY.is_dir() else None) as directory:
+        task = HandDrivenTask(program, cache_bytes=cache_bytes, settings={"state.dir": directory, **settings})
+        try:
+            yield task
+        finally:
+            task.close()
 
 
 def _rows(cached: Any) -> Iterator[tuple[Any, Any]]:

@@ -1,0 +1,122 @@
+"""Every kind of window, from time 0 on, over every kind of store and with any cache, gives what a plain model gives."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace import SessionWindows, SlidingWindows, StreamsBuilder, TimeWindows, UnlimitedWindows, serdes
+from headrace.windows import MAX_TIMESTAMP
+from tests.property import models
+from tests.property.harness import Input, Program, running
+from tests.property.models import Event, Table
+
+EXAMPLES = int(os.environ.get("HEADRACE_EXAMPLES", "1"))
+"""How many times more examples than usual."""
+
+TEXT = serdes.string()
+ENOUGH_MS = 10_000_000
+"""Longer than all records together."""
+
+CACHES = st.sampled_from([0, 150, 10 << 20]) | st.integers(200, 1000)
+"""Bytes: none, two entries, few, the default."""
+
+STORES = st.fixed_dictionaries(
+    {
+        "dsl.store.suppliers.class": st.sampled_from(["in_memory", "rocks_db"]),
+        "dsl.store.format": st.sampled_from(["default", "headers"]),
+    }
+)
+
+
+class Windowing(NamedTuple):
+    """Windows, and what the plain model gives for them."""
+
+    windows: Any
+    model: Callable[[list[Event]], Table]
+
+
+@st.composite
+def windowings(draw: st.DrawFn, kind: str, unit: int) -> Windowing:
+    size, grace = draw(st.integers(1, 6)) * unit, draw(st.sampled_from([0, 3 * unit, ENOUGH_MS]))
+    if kind == "tumbling":
+        return Windowing(TimeWindows(size, grace=grace), lambda events: models.time_windows(events, size, size, grace))
+    if kind == "hopping":
+        advance = draw(st.integers(1, size // unit)) * unit
+        windows = TimeWindows(size, advance=advance, grace=grace)
+        return Windowing(windows, lambda events: models.time_windows(events, size, advance, grace))
+    if kind == "sliding":
+        return Windowing(SlidingWindows(size, grace=ENOUGH_MS), lambda events: models.sliding_windows(events, size))
+    if kind == "session":
+        return Windowing(SessionWindows(size, grace=grace), lambda events: models.session_windows(events, size, grace))
+    start = draw(st.integers(0, 4)) * unit
+    return Windowing(
+        UnlimitedWindows(start=start), lambda events: models.unlimited_windows(events, start, MAX_TIMESTAMP)
+    )
+
+
+def events(unit: int) -> st.SearchStrategy[list[Event]]:
+    event: Any = st.builds(
+        Event,
+        key=st.sampled_from("ab"),
+        value=st.sampled_from("xyz"),
+        time=st.integers(0, 15).map(lambda time: time * unit) | st.integers(0, 15 * unit),
+    )
+    return st.sampled_from([0, 15, 50]).flatmap(lambda size: st.lists(event, min_size=size, max_size=size + 15))
+
+
+def as_text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def aggregated(grouped: Any, how: str, is_session: bool, retention: int | None) -> Any:
+    if how == "count":
+        return grouped.count(store="t", retention=retention)
+    if how == "reduce":
+        return grouped.reduce(lambda held, value: held + value, store="t", retention=retention)
+    merger = (lambda key, left, right: left + right,) if is_session else ()
+    return grouped.aggregate(
+        lambda: "", lambda key, value, held: held + value, *merger, store="t", retention=retention, value_serde=TEXT
+    )
+
+
+def program(windowing: Windowing, how: str, retention: int | None) -> Program:
+    def build(builder: StreamsBuilder) -> None:
+        grouped = builder.stream("in").group_by_key().windowed_by(windowing.windows)
+        table = aggregated(grouped, how, isinstance(windowing.windows, SessionWindows), retention)
+        table.to_stream(lambda window, value: str(window)).map_values(as_text).to("out", key_serde=TEXT)
+
+    return build
+
+
+@pytest.mark.parametrize("kind", ["tumbling", "hopping", "sliding", "session", "unlimited"])
+@settings(max_examples=30 * EXAMPLES)
+@given(data=st.data(), stores=STORES, cache_bytes=CACHES, commit_after=st.sets(st.integers(0, 64), max_size=8))
+def test_windows_hold_what_the_model_says(
+    kind: str, data: st.DataObject, stores: dict[str, str], cache_bytes: int, commit_after: set[int]
+) -> None:
+    unit = data.draw(st.sampled_from([1, 40_000]))
+    windowing, how = data.draw(windowings(kind, unit)), data.draw(st.sampled_from(["count", "reduce", "aggregate"]))
+    arriving = data.draw(events(unit))
+    retention = None
+    if kind == "session":
+        # A late record may join a session that still grows with one that does not. As in Kafka Streams, only a longer
+        # retention than the least one says that the second is still there.
+        retention = data.draw(st.sampled_from([None, 2 * ENOUGH_MS]))
+        arriving = arriving if retention else sorted(arriving, key=lambda event: event.time)
+
+    with running(program(windowing, how, retention), cache_bytes=cache_bytes, settings=stores) as task:
+        for position, event in enumerate(arriving):
+            task.feed(Input("in", *event))
+            if position in commit_after:
+                task.commit()
+        task.commit()
+        found = {key.decode(): value.decode() for key, value in task.written.get("out", {}).items() if key}
+
+    expected = windowing.model(arriving)
+    assert found == ({key: str(len(row)) for key, row in expected.items()} if how == "count" else expected)
