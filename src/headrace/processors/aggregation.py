@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import UnsupportedError
 from headrace.processors.api import NodeContext
-from headrace.processors.materialized import StoreValueGetterSupplier, ValueGetterSupplier
+from headrace.processors.materialized import StoreValueGetterSupplier, ValueGetterSupplier, as_flushed_store
 from headrace.records import ValueAndTimestamp
 
 Initializer = Callable[[], Any]
@@ -64,9 +64,10 @@ class UnversionedValueGetter:
     def __init__(self, store_name: str) -> None:
         self._store_name = store_name
 
-    def init(self, context: NodeContext) -> None:
+    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
         """Look the store up."""
-        self._store = context.store(self._store_name)
+        store = context.store(self._store_name)
+        self._store = as_flushed_store(store) if as_flushed else store
 
     def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
         """Refused: there are no versions."""

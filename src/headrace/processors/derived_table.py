@@ -73,9 +73,9 @@ class DerivedValueGetter(ABC):
     def __init__(self, parent: ValueGetter) -> None:
         self._parent = parent
 
-    def init(self, context: NodeContext) -> None:
+    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
         """Start the parent's getter."""
-        self._parent.init(context)
+        self._parent.init(context, as_flushed=as_flushed)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
         """The latest row."""

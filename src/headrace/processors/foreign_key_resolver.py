@@ -42,7 +42,7 @@ class ForeignKeyResolver(Processor):
 
     def init(self, context: NodeContext) -> None:
         """Start the left table's getter and bind what every record needs."""
-        self._primary_table.init(context)
+        self._primary_table.init(context, as_flushed=True)
         self._lookup = self._primary_table.get
         self._topic = value_hash_topic(context.internal_topic(self._settings.topic))
         self._serialize = resolve_value_serde(self._settings.value_serde, context.config).serialize

@@ -29,7 +29,7 @@ class ForeignKeySubscriptionJoiner(Processor):
 
     def init(self, context: NodeContext) -> None:
         """Start the right table's getter."""
-        self._foreign_table.init(context)
+        self._foreign_table.init(context, as_flushed=True)
         self._forward = context.forward
 
     def process(self, record: Record[CombinedKey, Subscription]) -> None:

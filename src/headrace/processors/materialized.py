@@ -23,8 +23,8 @@ class TableStore:
     put: Callable[[Any, Any, int], int]
     """``(key, value, timestamp)``; returns IS_LATEST, NOT_PUT, or until when the version is valid."""
 
-    def __init__(self, context: NodeContext, name: str) -> None:
-        self.store = self._store = context.store(name)
+    def __init__(self, context: NodeContext, name: str, *, as_flushed: bool = False) -> None:
+        self.store = self._store = as_flushed_store(context.store(name)) if as_flushed else context.store(name)
         self.is_versioned = getattr(self.store, "is_versioned", False)
         if self.is_versioned:
             self.get = self._get_latest
@@ -45,6 +45,11 @@ class TableStore:
     def _put_timestamped(self, key: Any, value: Any, timestamp: int, headers: Headers = NO_HEADERS) -> int:
         self._store.put(key, None if value is None else ValueAndTimestamp(value, timestamp, headers))
         return IS_LATEST
+
+
+def as_flushed_store(store: Any) -> Any:
+    """The store for reading single rows as its cache, if it has one, flushed them last."""
+    return store.as_flushed() if hasattr(store, "as_flushed") else store
 
 
 class ChangeForwarder:
@@ -97,9 +102,12 @@ def _flush_receiver(forward: Callable[[Any, Any, int, Headers], None]) -> FlushR
 
 
 class ValueGetter(Protocol):
-    """Looks up a table's current row for a join, from its store or by recomputing it."""
+    """Looks up a table's current row for a join, from its store or by recomputing it.
 
-    def init(self, context: NodeContext) -> None: ...
+    With ``as_flushed`` it is the row that the table's changes have told of, not one that a cache still holds back.
+    """
+
+    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None: ...
     def get(self, key: Any) -> ValueAndTimestamp | None: ...
     def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None: ...
     @property
@@ -122,9 +130,9 @@ class StoreValueGetter:
     store_name: str
     _store: Any = None
 
-    def init(self, context: NodeContext) -> None:
+    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
         """Look the store up."""
-        self._store = TableStore(context, self.store_name)
+        self._store = TableStore(context, self.store_name, as_flushed=as_flushed)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
         """The latest row."""

@@ -141,9 +141,9 @@ class SuppressedValueGetter:
         self._parent = parent
         self._buffer_name = buffer_name
 
-    def init(self, context: NodeContext) -> None:
+    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
         """Look up the buffer and start the parent's getter."""
-        self._parent.init(context)
+        self._parent.init(context, as_flushed=as_flushed)
         self._buffer: SuppressBuffer = context.store(self._buffer_name)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:

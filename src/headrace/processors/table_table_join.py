@@ -88,7 +88,7 @@ class TableJoinProcessor(Processor):
 
     def init(self, context: NodeContext) -> None:
         """Start the other side's getter and bind what every record needs."""
-        self._other.init(context)
+        self._other.init(context, as_flushed=True)
         self._lookup = self._other.get
         self._forward = context.forward
         self._drop = context.drop
@@ -148,10 +148,10 @@ class JoinedValueGetter:
         self._joiner = side.joiner
         self._requires_this, self._requires_other = side.requires_this, side.requires_other
 
-    def init(self, context: NodeContext) -> None:
+    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
         """Start both getters."""
-        self._this.init(context)
-        self._other.init(context)
+        self._this.init(context, as_flushed=as_flushed)
+        self._other.init(context, as_flushed=as_flushed)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
         """The joined row."""

@@ -115,9 +115,9 @@ class TransformingGetter(DerivedValueGetter):
         super().__init__(parent)
         self._transformer = transformer
 
-    def init(self, context: NodeContext) -> None:
+    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
         """Start the parent's getter, then the transformer."""
-        super().init(context)
+        super().init(context, as_flushed=as_flushed)
         self._context = context
         self._transformer.init(TransformerContext(context))
 

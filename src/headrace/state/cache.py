@@ -170,6 +170,10 @@ class NamedCache:
         self._leaving.clear()
         self.size_bytes = 0
 
+    def held_back(self, key: bytes) -> CacheEntry | None:
+        """The entry, if it has yet to be handed to the store."""
+        return self._entries[key] if key in self._dirty else self._leaving.get(key)
+
     def ends(self) -> tuple[bytes, bytes] | None:
         """The first and the last key; None where there is none."""
         return self._keys.ends()

@@ -228,3 +228,23 @@ def test_a_flush_of_windows_in_order_of_time_leaves_the_current_record_as_it_was
 
     assert context.record_context == current
     store.close()
+
+
+def test_a_row_that_is_not_flushed_yet_can_be_read_as_it_was(rows: Any) -> None:
+    context: FakeContext = rows.inner._context
+    context.cache.max_bytes = 1_000_000
+    flushed = rows.as_flushed()
+    rows.put("a", "1")
+    rows.flush_cache()
+    context.at(1, offset=1)
+    rows.put("a", "2")
+    rows.put("b", "1")
+    # One record has changed both sides of a join: they meet as they are.
+    assert (flushed.get("a"), flushed.get("b")) == ("2", "1")
+    rows.delete("a")
+    assert flushed.get("a") == "1"
+
+    context.at(2, offset=2)
+    assert (flushed.get("a"), flushed.get("b"), rows.get("a")) == ("1", None, None)
+    rows.flush_cache()
+    assert (flushed.get("a"), flushed.get("b")) == (None, "1")

@@ -96,6 +96,14 @@ class Caching(Wrapped[S], ABC):
             entry = self._cache.peek(key)
             yield key, CacheEntry(self._read_beneath(key)) if entry is None else entry
 
+    def _is_news(self, cache_key: bytes, value: bytes | None) -> bool:
+        """Whether nobody has been told of the value yet, unless by the record that is processed now."""
+        entry = self._cache.held_back(cache_key)
+        if entry is None:
+            return False
+        current = self._context.record_context
+        return value is None or current is None or entry.context.metadata != current.metadata
+
     def _on_flush(self, entries: Iterable[tuple[bytes, CacheEntry]]) -> None:
         context = self._context
         current = context.record_context

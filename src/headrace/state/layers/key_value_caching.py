@@ -25,6 +25,11 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
             self._threads().put(self._cache, key, CacheEntry(value))
         return value
 
+    def get_flushed(self, key: bytes) -> bytes | None:
+        """The value that was flushed last."""
+        value = self.get(key)
+        return self.inner.get(key) if self._is_news(key, value) else value
+
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set in the cache; None is kept as a tombstone."""
         self._write(key, value)

@@ -27,6 +27,7 @@ from headrace.state.bytes_stores import (
 )
 from headrace.state.contracts import FlushListener, FlushReceiver, StoreContext, StoreIterator
 from headrace.state.layers.caching import Caching
+from headrace.state.layers.flushed import Flushed
 from headrace.state.layers.timing import timed
 from headrace.state.layers.wrapped import S
 from headrace.state.position import Position, PositionBound
@@ -162,14 +163,19 @@ class MeteredStore(ABC, Generic[S]):
 
     def uncached(self) -> Any:
         """The same store without its cache: it shows what has been flushed."""
-        if not isinstance(self.inner, Caching):
-            return self
-        beneath = copy(self)
-        beneath.inner = self.inner.inner
+        return self._around(self.inner.inner) if isinstance(self.inner, Caching) else self
+
+    def as_flushed(self) -> Any:
+        """The same store for reading single rows as its cache flushed them last."""
+        return self._around(Flushed(self.inner)) if isinstance(self.inner, Caching) else self
+
+    def _around(self, inner: Any) -> Any:
+        around = copy(self)
+        around.inner = inner
         for method, _ in self.timed:
             # Timed methods are bound to this store.
-            vars(beneath).pop(method, None)
-        return beneath
+            vars(around).pop(method, None)
+        return around
 
     def query(self, query: Query, bound: PositionBound | None = None) -> QueryResult:
         """Answer an interactive query."""

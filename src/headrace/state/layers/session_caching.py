@@ -32,6 +32,12 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
         entry = self._cached_value(session_key(key, start, end))
         return self.inner.fetch_session(key, start, end) if entry is None else entry.value
 
+    def fetch_session_flushed(self, key: bytes, start: int, end: int) -> bytes | None:
+        """The value that was flushed last."""
+        value = self.fetch_session(key, start, end)
+        is_news = self._is_news(self._rank((key, start, end)), value)
+        return self.inner.fetch_session(key, start, end) if is_news else value
+
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
         """The sessions of one key that end no earlier and start no later."""
         if self.persistent:

@@ -27,6 +27,11 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
         entry = self._cached_value(window_store_key(key, time))
         return self.inner.fetch(key, time) if entry is None else entry.value
 
+    def fetch_flushed(self, key: bytes, time: int) -> bytes | None:
+        """The value that was flushed last."""
+        value = self.fetch(key, time)
+        return self.inner.fetch(key, time) if self._is_news(self._rank((key, time)), value) else value
+
     def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
         """The windows of one key that start in the span."""
         beneath = self.inner.fetch_range(key, time_from, time_to, forward=forward)
