@@ -221,32 +221,31 @@ class NamedCache:
         if evicted is not None:
             self._dirty.pop(evicted[0], None)
         entries += [(key, self._entries[key]) for key in self._dirty]
+        leaving = self._leaving
         for key, entry in entries:
             entry.dirty = False
-            self._leaving[key] = entry
+            leaving[key] = entry
         # Flushing may lead to new writes here, so nothing is dirty any more before it begins.
         self._dirty.clear()
+        deleted = [(key, entry) for key, entry in entries if entry.value is None]
         try:
             self.on_flush(self._leave(entries))
-        finally:
-            for key, entry in entries:
-                self._take_leave(key, entry)
-        for key, entry in entries:
+        except BaseException:
+            for _ in self._leave(entries):
+                pass
+            raise
+        for key, entry in deleted:
             # A new value may have come meanwhile.
-            if entry.value is None and self._entries.get(key) is entry:
+            if self._entries.get(key) is entry:
                 self.delete(key)
 
     def _leave(self, entries: list[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
-        for key, entry in entries:
+        leaving = self._leaving
+        for item in entries:
             # Where a later value has left already, in a flush during this one, it must not be overwritten.
-            if self._take_leave(key, entry):
-                yield key, entry
-
-    def _take_leave(self, key: bytes, entry: CacheEntry) -> bool:
-        if self._leaving.get(key) is not entry:
-            return False
-        del self._leaving[key]
-        return True
+            if leaving.get(item[0]) is item[1]:
+                del leaving[item[0]]
+                yield item
 
 
 class ThreadCache:
@@ -281,7 +280,7 @@ class ThreadCache:
         return growth is not None and cache.can_forget(self.size_bytes + growth - self.max_bytes, keys)
 
     def put_last(self, cache: NamedCache, entries: Mapping[bytes, CacheEntry]) -> None:
-        """Write the final value of each key, in the order of the last writes. Call it only where ``has_room`` is True.
+        """Set what ``has_room``: the last of any number of writes for each key, in the order of these last ones.
 
         A clean entry that some write in between would have let go, and a later one read again, is in the store beneath
         as it is here.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from headrace.records import Headers, RecordContext
 from headrace.state.cache import CacheEntry, NamedCache, ThreadCache, context_size
 
@@ -15,7 +17,7 @@ def dirty(value: bytes | None = b"v") -> CacheEntry:
 class Flushed(list[tuple[bytes, bytes | None]]):
     """What a cache let go."""
 
-    def take(self, entries: list[tuple[bytes, CacheEntry]]) -> None:
+    def take(self, entries: Iterable[tuple[bytes, CacheEntry]]) -> None:
         self += [(key, entry.value) for key, entry in entries]
 
 
