@@ -135,6 +135,16 @@ def test_a_serde_that_does_not_fit_the_value_names_sink_record_and_the_serde_to_
     assert caught.value.at == "node KSTREAM-MAPVALUES-0000000001, node KSTREAM-SINK-0000000002, record in-0@0"
 
 
+def test_a_generator_is_told_where_it_belongs() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").map_values(lambda value: (word for word in value.split())).to("out")
+
+    with driver(builder) as under_test, pytest.raises(errors.ProcessingError) as caught:
+        under_test.create_input_topic("in").pipe_input("a", "x y")
+
+    assert caught.value.hint == "A function with yield gives many values: use flat_map or flat_map_values for it."
+
+
 def test_so_does_one_right_below_a_source() -> None:
     builder = StreamsBuilder()
     builder.stream("in", key_serde=serdes.long()).to("out", key_serde=serdes.string())  # type: ignore[arg-type]

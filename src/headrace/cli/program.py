@@ -7,8 +7,10 @@ below ``if __name__ == "__main__"`` does not run. What it prints meanwhile goes 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib.util
 import inspect
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -19,11 +21,14 @@ from typing import Any
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.dsl.builder import StreamsBuilder
 from headrace.errors import HeadraceError
+from headrace.lifecycle.preflight import loading
 from headrace.topology import Topology
 
 MODULE = "headrace_program"
 _NAMES = ("topology", "builder", "build")
 _HINT = "Give the file a variable topology or builder (a StreamsBuilder), or a function build() that returns one."
+
+_BELOW_MAIN = 'What is below if __name__ == "__main__" does not run here: build the topology above it.'
 
 
 def load_topology(program: str) -> Topology:
@@ -36,7 +41,8 @@ def load_topology(program: str) -> Topology:
     found = next((one for one in ([name] if name else _NAMES) if hasattr(module, one)), None)
     if found is None:
         message = f"there is no topology in {file}"
-        raise NotFoundError(message, detail=f"None of {', '.join(_NAMES)} is there.", hint=_HINT)
+        hint = f"{_HINT} {_BELOW_MAIN}" if "__main__" in file.read_text(errors="replace") else _HINT
+        raise NotFoundError(message, detail=f"None of {', '.join(_NAMES)} is there.", hint=hint)
     with _blaming(file):
         return _topology_of(getattr(module, found), f"{found} in {file}")
 
@@ -52,8 +58,18 @@ def _split(program: str) -> tuple[Path, str | None]:
         raise UsageError(message, hint="Name the Python file that holds the topology.")
     if not path.is_file():
         message = f"there is no file {path}"
+        near = (path.with_name(f"{path.name}.py"), *_similar(path))
+        found = next((each for each in near if each.is_file()), None)
+        raise NotFoundError(message, hint=None if found is None else f"Did you mean {found}?")
+    if not os.access(path, os.R_OK):
+        message = f"{path} cannot be read: you have no right to"
         raise NotFoundError(message)
     return path, name
+
+
+def _similar(path: Path) -> list[Path]:
+    names = [each.name for each in path.parent.glob("*.py")]
+    return [path.with_name(name) for name in difflib.get_close_matches(path.name, names)]
 
 
 def _topology_of(found: Any, what: str) -> Topology:
@@ -93,7 +109,7 @@ def _run(file: Path) -> ModuleType:
 def _blaming(file: Path) -> Iterator[None]:
     """What the program raises, as an error that names the program's line instead of ours."""
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), loading(str(file)):
             yield
     except HeadraceError:
         raise

@@ -32,15 +32,17 @@ class ProgramApplication:
     config: StreamsConfig
     session: Session
 
+    @property
+    def address(self) -> str:
+        """Of the broker: the one the command line names, else the program's."""
+        address = self.config.originals.get("bootstrap.servers")
+        is_asked_for = address is None or self.session.address != DEFAULT_BROKER
+        return self.session.address if is_asked_for else str(address)
+
     @contextmanager
     def broker(self) -> Iterator[Broker]:
-        """The broker, open until the end of the block: the one the command line names, else the program's."""
-        address = self.config.originals.get("bootstrap.servers")
-        if address is None or self.session.address != DEFAULT_BROKER:
-            with self.session.broker() as broker:
-                yield broker
-            return
-        with Session(str(address), self.session.out).broker() as broker:
+        """The broker, open until the end of the block."""
+        with Session(self.address, self.session.out).broker() as broker:
             yield broker
 
 

@@ -68,10 +68,20 @@ def run(
 def _load(session: Session, program: str, given: dict[str, Any]) -> Any:
     program_config = importlib.import_module("headrace.cli.program_config")
     application = program_config.load_application(session, program)
+    _check_broker(application)
     with application.broker() as broker:
         config = application.config.with_settings({"bootstrap.servers": broker.address, **given})
     _ship()
     return importlib.import_module("headrace.streams").Streams(application.topology, config)
+
+
+def _check_broker(application: Any) -> None:
+    """Better here than when the broker is opened: these errors know the setting, and where else the topics are."""
+    preflight = importlib.import_module("headrace.lifecycle.preflight")
+    start = preflight.Start(application.config, application.address, application.topology)
+    error = preflight.data_directory(start) or preflight.place_of_topics(start)
+    if error is not None:
+        raise error
 
 
 def _run(app: Any, screen: RunScreen, *, until_idle: bool) -> None:

@@ -9,15 +9,24 @@ import importlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.broker import DEFAULT_BROKER, embedded_directory, open_broker
-from headrace.errors import BrokerError, HeadraceError, MissingSourceTopicError, SetupError, StateDirectoryError
+from headrace.errors import (
+    BrokerError,
+    HeadraceError,
+    IllegalStateError,
+    MissingSourceTopicError,
+    SetupError,
+    StateDirectoryError,
+    user_line,
+)
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.worker_python import check_worker_python
 
@@ -29,6 +38,8 @@ BROKER_VARIABLE = "HEADRACE_BROKER"
 SHARED_MEMORY = Path("/dev/shm")
 LEAST_DISK = 64 << 20
 LEAST_SHARED_MEMORY = 16 << 20
+
+_loading: ContextVar[str | None] = ContextVar("loading", default=None)
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,26 @@ def check(start: Start) -> None:
         error = each(start)
         if error is not None:
             raise error
+
+
+@contextmanager
+def loading(program: str) -> Iterator[None]:
+    """A program is run inside the block to find its topology: it must not start the application itself."""
+    token = _loading.set(program)
+    try:
+        yield
+    finally:
+        _loading.reset(token)
+
+
+def started_by_its_file(start: Start) -> HeadraceError | None:
+    """``headrace run`` starts what a file defines; a file that does so too would never come to its end."""
+    program = _loading.get()
+    if program is None:
+        return None
+    message = f"{program} starts its application itself"
+    hint = f'Run it with python {program}; or move start() below if __name__ == "__main__", and headrace run starts it.'
+    return IllegalStateError(message, hint=hint, at=user_line())
 
 
 def java(start: Start) -> HeadraceError | None:
@@ -144,7 +175,7 @@ def functions(start: Start) -> HeadraceError | None:
 
 def place_of_topics(start: Start) -> HeadraceError | None:
     """The topics are there, but with another broker."""
-    if start.topology is None:
+    if start.topology is None or embedded_directory(start.address) is None:
         return None
     named = [topic for source in start.topology.graph.sources() for topic in source.topics]
     topics = {topic for topic in named if topic not in start.topology.graph.internal_topics}
@@ -161,6 +192,7 @@ def place_of_topics(start: Start) -> HeadraceError | None:
 
 
 CHECKS: tuple[Callable[[Start], HeadraceError | None], ...] = (
+    started_by_its_file,
     java,
     spark_home,
     worker_python,

@@ -71,6 +71,8 @@ _SERDE_OF = {
 
 
 def _serde_hint(found: str) -> str:
+    if found == "generator":
+        return "A function with yield gives many values: use flat_map or flat_map_values for it."
     fitting = _SERDE_OF.get(found)
     if fitting is None:
         return (

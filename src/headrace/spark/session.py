@@ -17,6 +17,7 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from headrace.errors import is_debugging
 from headrace.python_path import python_path
 from headrace.spark.class_data import java_options
 from headrace.spark.jvm import own_jvm
@@ -64,7 +65,7 @@ def open_session(config: StreamsConfig, threads: int) -> SparkSession:
     given = {name: str(value) for name, value in config.originals.items() if name.startswith("spark.")}
     builder = SparkSession.builder.appName(config.application_id)
     master = f"local[{max(1, threads)},{_RETRIES}]"
-    settings = {"spark.master": master, "spark.driver.extraJavaOptions": " ".join([*_JAVA, *java_options()])}
+    settings = {"spark.master": master, "spark.driver.extraJavaOptions": _java_options()}
     settings |= {**_OURS, **given}
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -74,6 +75,11 @@ def open_session(config: StreamsConfig, threads: int) -> SparkSession:
     # It prints a traceback when the JVM is gone; who calls Spark hears of that anyway.
     vars(session.sparkContext._accumulatorServer)["handle_error"] = _log_lost_connection
     return session
+
+
+def _java_options() -> str:
+    debugging = ("-Dheadrace.spark.level=error",) if is_debugging() else ()
+    return " ".join((*_JAVA, *java_options(), *debugging))
 
 
 def is_alive(session: SparkSession) -> bool:

@@ -77,6 +77,11 @@ def test_a_program_may_import_its_neighbours(headrace: Headrace) -> None:
     ("program", "code", "told"),
     [
         ("", 3, "there is no topology in app.py\n  detail: None of topology, builder, build is there."),
+        (
+            "if __name__ == '__main__':\n    builder = 1",
+            3,
+            'What is below if __name__ == "__main__" does not run here: build the topology above it.',
+        ),
         ("topology = 3", 2, "topology in app.py is no topology\n  detail: It is of the type int."),
         ("def build(x): ...", 2, "build in app.py cannot be called without arguments\n  detail: missing"),
         ("def build(): ...", 2, "It is of the type NoneType."),
@@ -100,6 +105,8 @@ def test_what_is_wrong_with_a_program_is_said(headrace: Headrace, program: str, 
     ("name", "code", "told"),
     [
         ("nope.py", 3, "there is no file nope.py"),
+        ("app", 3, "there is no file app\n  hint: Did you mean app.py?"),
+        ("ap.py", 3, "there is no file ap.py\n  hint: Did you mean app.py?"),
         ("app.py:nope", 3, "there is no 'nope' in app.py"),
         (".", 2, ". is a directory"),
         ("app.txt", 2, "app.txt is no Python file"),

@@ -106,6 +106,45 @@ def test_a_topic_that_is_missing_is_named(headrace: Headrace, broker: Broker) ->
     assert "source topics are missing: lines" in headrace.fails("run", "app.py", code=3)
 
 
+STARTS_ITSELF = """
+from headrace import Streams
+
+app = Streams(builder.build(), config)
+app.start()
+app.wait()
+"""
+
+
+def test_a_program_that_starts_itself_is_told_how_to_run_it(headrace: Headrace) -> None:
+    Path("app.py").write_text(PROGRAM + STARTS_ITSELF)
+
+    told = headrace.fails("run", "app.py", code=1)
+
+    assert "error: app.py starts its application itself\n" in told
+    assert "Run it with python app.py; or move start() below" in told
+    assert f"at: {Path('app.py').resolve()}:{PROGRAM.count(chr(10)) + 5}\n" in told
+
+
+def test_topics_that_are_elsewhere_are_found(headrace: Headrace, tmp_path: Path) -> None:
+    told = headrace.fails("run", "app.py", "--broker", "embedded:elsewhere", code=3)
+
+    assert "error: source topics are missing: lines\n" in told
+    assert f"run with --broker embedded:{tmp_path / 'data'}." in told
+    assert not Path("elsewhere").exists()
+
+
+def test_a_machine_without_java_says_so_before_anything_starts(
+    headrace: Headrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+
+    told = headrace.fails("run", "app.py", code=1)
+
+    assert told.startswith("error: Java was not found\n")
+    assert "our bug" not in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
@@ -113,7 +152,8 @@ def test_a_topic_that_is_missing_is_named(headrace: Headrace, broker: Broker) ->
         (("app.py", "--set", "nonsense"), 2, "'nonsense' is no setting"),
         (("app.py", "--set", "num.stream.thread=2"), 2, "Did you mean num.stream.threads?"),
         (("app.py", "--threads", "0"), 2, "--threads"),
-        (("app.py", "--broker", "embedded:nowhere"), 3, "there is no broker at embedded:nowhere"),
+        (("app.py", "--broker", "embeded:data"), 1, "Did you mean embedded:data?"),
+        (("app.py", "--broker", "localhost:9092"), 1, "Kafka is not supported yet"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(headrace: Headrace, arguments: Any, code: int, said: str) -> None:

@@ -206,6 +206,11 @@ def test_topics_of_another_broker_are_found(start: MakeStart, tmp_path: Path, mo
     assert str(tmp_path / "third") in str(refused(start(copying("other"))).hint)
 
 
+def test_another_kind_of_broker_is_left_to_the_start(start: MakeStart) -> None:
+    make_topic("embedded:headrace-data", "in")
+    preflight.check(start(copying(), address="localhost:9092"))
+
+
 def test_topics_that_are_nowhere_are_left_to_the_start(start: MakeStart) -> None:
     preflight.check(start(copying()))
 
