@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, HeadraceError, IllegalStateError, OperatorTypeError, TopologyError
+from headrace.errors import (
+    ArgumentError,
+    HeadraceError,
+    IllegalStateError,
+    OperatorTypeError,
+    TopologyError,
+    user_line,
+)
 from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
@@ -66,7 +73,7 @@ class Streams(Face):
     def __init__(self, topology: Topology, config: Mapping[str, Any] | StreamsConfig, *, spark: Any = None) -> None:
         self._topology = _checked(topology)
         self._config = StreamsConfig(config)
-        self._session = spark
+        self._session = _checked_session(spark)
         self.application_id = self._config.application_id
         self.client_id: str = self._config["client.id"] or f"{self.application_id}-{uuid.uuid4()}"
         """``client.id``, or a name that is unique."""
@@ -417,6 +424,14 @@ class Streams(Face):
                 self._log_unawaited("application %s did not end well", error)
             self._failure = self._failure or error
         self._states.become(final)
+
+
+def _checked_session(session: Any) -> Any:
+    if session is not None and not hasattr(session, "sparkContext"):
+        message = f"spark must be a SparkSession, found {type(session).__module__}.{type(session).__name__}"
+        hint = "SparkSession.builder.getOrCreate() makes one, Spark Connect does not; without one a local one is made."
+        raise OperatorTypeError(message, hint=hint, at=user_line())
+    return session
 
 
 def _checked(topology: Topology) -> Topology:

@@ -55,6 +55,12 @@ class Start:
     """The SparkSession that is there already."""
 
 
+def broker_address(config: StreamsConfig) -> str:
+    """What ``bootstrap.servers`` says, in one text."""
+    given = config.originals.get("bootstrap.servers", DEFAULT_BROKER)
+    return given if isinstance(given, str) else ",".join(given)
+
+
 def check(start: Start) -> None:
     """Raise the first thing that is in the way."""
     for each in CHECKS:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.batch.lag import lags
-from headrace.broker import DEFAULT_BROKER, open_broker
+from headrace.broker import open_broker
 from headrace.errors import UnsupportedError
 from headrace.lifecycle import preflight, state_directory
 from headrace.lifecycle.background import Background
@@ -53,7 +53,7 @@ class Run:
     ) -> None:
         self._hooks = hooks
         engine = spark_engine()
-        address = config.originals.get("bootstrap.servers", DEFAULT_BROKER)
+        address = preflight.broker_address(config)
         session = session or _existing_session()
         preflight.check(preflight.Start(config, address, topology, session))
         with ExitStack() as undoing:

@@ -211,6 +211,12 @@ def test_another_kind_of_broker_is_left_to_the_start(start: MakeStart) -> None:
     preflight.check(start(copying(), address="localhost:9092"))
 
 
+def test_bootstrap_servers_may_be_a_list() -> None:
+    given = {"application.id": "app", "bootstrap.servers": ["embedded:data"]}
+    assert preflight.broker_address(StreamsConfig(given)) == "embedded:data"
+    assert preflight.broker_address(StreamsConfig({"application.id": "app"})) == "embedded:headrace-data"
+
+
 def test_topics_that_are_nowhere_are_left_to_the_start(start: MakeStart) -> None:
     preflight.check(start(copying()))
 

@@ -89,6 +89,13 @@ def test_a_negative_timeout_is_refused(app: Streams) -> None:
         app.close(timeout=-1)
 
 
+def test_only_a_spark_session_is_taken_for_one() -> None:
+    builder = StreamsBuilder()
+    builder.stream("lines")
+    with pytest.raises(OperatorTypeError, match=r"spark must be a SparkSession, found builtins\.str"):
+        Streams(builder.build(), {"application.id": "app"}, spark="local[2]")
+
+
 def test_a_topology_that_does_not_fit_the_topics_leaves_it_as_it_was(app: Streams) -> None:
     builder = StreamsBuilder()
     builder.stream("missing").to("out")
