@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import io
 import sys
+import textwrap
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from headrace.topology import Topology
 
 _DEEPEST = 20
+_REASON = 100
 _HINT = (
     "Functions run in workers, which are other processes. Open it there: in init() of a Processor, or inside the "
-    "function that uses it."
+    "function that uses it. Spark itself cannot be used there."
 )
 
 
@@ -88,7 +90,8 @@ def _blame(thing: Any) -> tuple[str, str | None]:
             break
         name, thing = found
         path += name if owner is not None else ""
-    what = f"{_article(type(thing).__name__)} ({_refusal(thing)})"
+    reason = textwrap.shorten(str(_refusal(thing)), _REASON, placeholder=" …")
+    what = f"{_article(type(thing).__name__)} ({reason})"
     if owner is None or owner is thing:
         return f"it is {what}", None
     return f"{_named(owner)} uses {path.lstrip('.')}, which is {what}", _line(owner)
