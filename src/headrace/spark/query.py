@@ -94,7 +94,8 @@ class BatchQuery:
         try:
             self._query.processAllAvailable()
         except _SPARK_ERRORS as error:
-            raise self._failure or _explained(error) from error
+            if self._failure is None:
+                self._failure = _explained(error)
         if self._failure is not None:
             raise self._failure
 
