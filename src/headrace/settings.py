@@ -181,7 +181,7 @@ SETTINGS: Mapping[str, Setting] = _settings(
         "max.records.per.batch",
         None,
         number(1),
-        "most records a batch reads; at least one per partition that has any; None: all there are",
+        "most records a batch reads, at least one per partition that has any; None: as many as take two seconds",
         nullable=True,
     ),
     Setting("task.timeout.ms", 5 * _MINUTE_MS, number(0), "how long a task may stall before that is an error"),

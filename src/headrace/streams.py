@@ -26,6 +26,7 @@ from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
 from headrace.lifecycle.idle_settings import warn_of_idle_settings
+from headrace.lifecycle.listeners import check_outside_listener, inside_listener, is_inside_listener
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
@@ -36,9 +37,10 @@ from headrace.serde.given import given_serde
 from headrace.state.query import check_query
 from headrace.topology import Topology
 from headrace.topology.given import check_topology
+from headrace.waiting import all_stacks, join
 
 if TYPE_CHECKING:
-    from headrace.batch.reports import BatchReport
+    from headrace.batch.reports import BatchReport, BatchUnderWay
     from headrace.metrics import MetricName
     from headrace.query import Query, QueryResult
     from headrace.query.metadata_values import (
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.1
+_PATIENCE_SECONDS = 60.0
+_ENDED = StreamsState.NOT_RUNNING, StreamsState.ERROR
 
 
 class Streams(Face):
@@ -156,14 +160,14 @@ class Streams(Face):
                 message = f"application {self.application_id} was started before: its state is {self.state}"
                 raise IllegalStateError(message, hint="Make another Streams object to run it again.")
             warn_of_idle_settings(self._config)
-            run = self._new_run()
+            # From here on whoever closes the application closes the run as well.
+            self._run = self._new_run()
             if not self._states.try_to_become(StreamsState.REBALANCING):
-                run.close()
+                self._run.close()
                 message = f"application {self.application_id} was closed while it was started"
                 raise IllegalStateError(message)
-            self._run = run
             for listener in self._standbys:
-                run.replicas.standbys.listen(listener)
+                self._run.replicas.standbys.listen(listener)
             try:
                 self._run.start()
             except BaseException as error:
@@ -173,12 +177,16 @@ class Streams(Face):
             self._states.try_to_become(StreamsState.RUNNING)
 
     def close(self, timeout: Duration | None = None) -> bool:
-        """End after the batch at hand; True when it has ended, False where ``timeout`` was too short for that."""
+        """End after the batch at hand; True when it has ended, False where ``timeout`` was too short for that.
+
+        A listener cannot wait for the end, which waits for the listener: there the answer is False at once, and the
+        application ends when the listener has returned.
+        """
         seconds = None if timeout is None else to_ms(timeout, "timeout") / 1000
         if seconds is not None and seconds < 0:
             raise ArgumentError("timeout cannot be negative")
         self._begin_to_close()
-        return self._has_ended(seconds)
+        return self.state.has_ended if is_inside_listener() else self._has_ended(seconds)
 
     def wait(self, timeout: Duration | None = None) -> bool:
         """Wait until the application has ended; False where it still runs after ``timeout``.
@@ -189,6 +197,7 @@ class Streams(Face):
         if self.state is StreamsState.CREATED:
             message = f"application {self.application_id} has not been started"
             raise IllegalStateError(message, hint="Call start() first.")
+        check_outside_listener("wait()")
         left = None if timeout is None else to_ms(timeout, "timeout") / 1000
         with self._awaited(), stop_signals() as wish:
             while not self._has_ended(_LOOK_SECONDS):
@@ -225,18 +234,15 @@ class Streams(Face):
         return self._is_paused
 
     def pause(self) -> None:
-        """Process nothing from now on; returns after the batch at hand. The state stays as it is."""
-        with self._starting:
-            self._is_paused = True
-            if self._run is not None:
-                self._run.supervisor.pause()
+        """Process nothing from now on; returns after the batch at hand. The state stays as it is.
+
+        Called in a listener it returns at once: the batch at hand waits for the listener.
+        """
+        self._set_paused(is_paused=True)
 
     def resume(self) -> None:
         """Go on after ``pause``."""
-        with self._starting:
-            self._is_paused = False
-            if self._run is not None:
-                self._run.supervisor.resume()
+        self._set_paused(is_paused=False)
 
     def add_stream_thread(self) -> str | None:
         """Let one more task run at the same time; the name of the thread, None where the application does not run."""
@@ -248,8 +254,14 @@ class Streams(Face):
 
     def run_until_idle(self) -> int:
         """Wait until everything there is has been processed; how many batches that took."""
+        check_outside_listener("run_until_idle()")
         with self._awaited():
             return self._running().supervisor.run_until_idle()
+
+    @property
+    def batch_under_way(self) -> BatchUnderWay | None:
+        """The batch that runs now: its number, how many records it was planned with, and since when it runs."""
+        return None if self._run is None else self._run.engine.batch_under_way
 
     def metrics(self) -> Mapping[MetricName, float]:
         """Every metric of the application by its name, with Kafka's names where Kafka has one."""
@@ -350,7 +362,20 @@ class Streams(Face):
             raise IllegalStateError(message, hint="Call start() first." if self._run is None else None)
         return self._run
 
+    def _set_paused(self, *, is_paused: bool) -> None:
+        self._is_paused = is_paused
+        if is_inside_listener():
+            threading.Thread(target=self._apply_pause, name=f"{self.client_id}-PauseThread", daemon=True).start()
+        else:
+            self._apply_pause()
+
+    def _apply_pause(self) -> None:
+        with self._starting:
+            if self._run is not None:
+                self._run.supervisor.set_paused(lambda: self._is_paused)
+
     def _change_threads(self, change: Callable[[], str | None]) -> str | None:
+        check_outside_listener("adding or removing a thread")
         with self._starting:
             if self._run is None or not self.state.is_running_or_rebalancing:
                 log.warning("threads cannot be changed in the state %s", self.state)
@@ -367,7 +392,8 @@ class Streams(Face):
         self._restores.finish(report.restored)
         for listener in self._batch_listeners:
             try:
-                listener(report)
+                with inside_listener():
+                    listener(report)
             except Exception:
                 log.exception("a batch listener failed")
 
@@ -407,11 +433,15 @@ class Streams(Face):
         self._closing.start()
 
     def _has_ended(self, seconds: float | None) -> bool:
-        if not self._states.wait_for(StreamsState.NOT_RUNNING, StreamsState.ERROR, timeout=seconds):
-            return False
+        """Without a limit as long as the batch at hand takes; where that is long, the log says what is waited for."""
+        while not self._states.wait_for(*_ENDED, timeout=_PATIENCE_SECONDS if seconds is None else seconds):
+            if seconds is not None:
+                return False
+            found = self.batch_under_way or "all threads to end"
+            log.warning("application %s waits for %s; all threads:\n%s", self.application_id, found, all_stacks())
         # Listeners hear of the end before whoever waits for it goes on.
-        if self._closing is not None and self._closing is not threading.current_thread():
-            self._closing.join()
+        if self._closing is not None:
+            join(self._closing, _PATIENCE_SECONDS)
         return True
 
     def _shut_down(self, final: StreamsState) -> None:

@@ -65,6 +65,11 @@ class PlannedBatch(msgspec.Struct, frozen=True):
         """Whether there is nothing to do."""
         return not (self.ranges or self.due)
 
+    @property
+    def records(self) -> int:
+        """How many records it reads at most."""
+        return sum(each.size for each in self.ranges)
+
 
 def reading_plan(application: Application) -> ReadingPlan:
     """The reading plan of an application."""
@@ -97,13 +102,13 @@ class Planner:
         self._broker = broker
         self._reset = {each.topic: each.reset for each in plan.topics}
 
-    def next_batch(self, now_ms: int, progress: Progress | None = None) -> PlannedBatch:
-        """The next batch; an empty one where nothing is due."""
+    def next_batch(self, now_ms: int, progress: Progress | None = None, limit: int | None = None) -> PlannedBatch:
+        """The next batch; an empty one where nothing is due. ``limit`` counts where no setting gives one."""
         committed = self._broker.committed(self._plan.application)
         planned = plan_batch(
             self._states(committed),
             now_ms=now_ms,
-            limit=self._plan.limit,
+            limit=limit if self._plan.limit is None else self._plan.limit,
             offset_for_time=lambda topic, partition, ms: self._broker.offsets_for_time({(topic, partition): ms})[
                 topic, partition
             ],

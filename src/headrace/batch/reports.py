@@ -9,6 +9,17 @@ from headrace.batch.offsets import LostRecords
 
 
 @dataclass(frozen=True, slots=True)
+class BatchUnderWay:
+    """A batch that runs and is not committed yet."""
+
+    number: int
+    records: int
+    """How many it was planned to read at most."""
+    since: float
+    """When it began, in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
 class BatchReport:
     """One committed batch."""
 

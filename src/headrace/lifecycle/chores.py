@@ -8,7 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from headrace.waiting import join
+
 log = logging.getLogger(__name__)
+
+_END_SECONDS = 60.0
 
 
 @dataclass
@@ -42,8 +46,8 @@ class Chores:
     def stop(self) -> None:
         """End, after the chore at hand."""
         self._stopping.set()
-        if self._thread.is_alive() and threading.current_thread() is not self._thread:
-            self._thread.join()
+        if self._thread.is_alive():
+            join(self._thread, _END_SECONDS)
 
     def _run(self) -> None:
         while not self._stopping.is_set():

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from headrace.batch.restore_notes import RestoreNote
+from headrace.lifecycle.listeners import inside_listener
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +91,8 @@ class RestoreWatch:
     def _tell(self, event: RestoreEvent) -> None:
         for listener in self._listeners:
             try:
-                listener(event)
+                with inside_listener():
+                    listener(event)
             except Exception:
                 log.exception("a restore listener failed at %s", event)
 

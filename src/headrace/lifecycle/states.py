@@ -9,6 +9,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from headrace.errors import IllegalStateError
+from headrace.lifecycle.listeners import inside_listener
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +139,7 @@ class StateMachine:
         # Outside of the lock: a listener may ask for the state, or close the application.
         for listener in self._listeners:
             try:
-                listener(new, old)
+                with inside_listener():
+                    listener(new, old)
             except Exception:
                 log.exception("%s: a state listener failed at the change from %s to %s", self._client_id, old, new)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Protocol
 
 from headrace.lifecycle.failures import (
@@ -22,6 +23,8 @@ from headrace.lifecycle.failures import (
 from headrace.lifecycle.states import StateMachine, StreamsState
 
 log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 30.0
 
 
 class Engine(Protocol):
@@ -83,16 +86,10 @@ class Supervisor:
         with self._operating:
             self._apply()
 
-    def pause(self) -> None:
-        """Stop between two batches."""
+    def set_paused(self, is_paused: Callable[[], bool]) -> None:
+        """Stop between two batches, or go on: as is wanted by the time it is done."""
         with self._operating:
-            self._is_paused = True
-            self._apply()
-
-    def resume(self) -> None:
-        """Go on."""
-        with self._operating:
-            self._is_paused = False
+            self._is_paused = is_paused()
             self._apply()
 
     def set_threads(self, count: int) -> None:
@@ -147,9 +144,11 @@ class Supervisor:
         self._is_on = wanted
 
     def _watch(self) -> None:
-        while (error := self._failures.get()) is not None:
-            if not self._closing.is_set():
-                self._respond(error)
+        while not self._closing.is_set():
+            with suppress(Empty):
+                error = self._failures.get(timeout=_LOOK_SECONDS)
+                if error is not None and not self._closing.is_set():
+                    self._respond(error)
 
     def _respond(self, error: BaseException) -> None:
         response = response_to(error, self._handler)

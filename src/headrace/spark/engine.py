@@ -17,7 +17,7 @@ from headrace.batch.application import Application
 from headrace.batch.coordinator import Coordinator
 from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Parcel
-from headrace.batch.reports import BatchReport
+from headrace.batch.reports import BatchReport, BatchUnderWay
 from headrace.errors import IllegalStateError
 from headrace.failpoints import reach
 from headrace.spark.query import BatchQuery, Job
@@ -57,6 +57,7 @@ class SparkEngine:
         self._on_batch, self._on_failure = on_batch, on_failure
         self._run: BatchQuery | None = None
         self._count = 0
+        self.batch_under_way: BatchUnderWay | None = None
 
     @property
     def application(self) -> Application:
@@ -140,14 +141,18 @@ class SparkEngine:
             close_session(self._session)
             self._session = None
 
-    def _run_batch(self, job: Job) -> None:
+    def _run_batch(self, records: int, job: Job) -> None:
         def run(batch: BatchOrder) -> Iterator[Parcel]:
+            self.batch_under_way = BatchUnderWay(batch.batch_id, records, batch.now_ms / 1000)
             reach(BEFORE_JOB)
             parcels = job(msgspec.msgpack.encode(batch))
             reach(AFTER_JOB)
             return parcels
 
-        report = self._coordinator.run(run)
+        try:
+            report = self._coordinator.run(run)
+        finally:
+            self.batch_under_way = None
         reach(AFTER_COMMIT)
         self._count += 1
         self._on_batch(report)

@@ -7,6 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -24,6 +25,7 @@ from headrace.spark.jvm import SPARK_ERRORS, end_of_jvm
 from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
 from headrace.spark.worker import FirstLevelFunction, LevelFunction, Shipment
+from headrace.waiting import join, overdue, within
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -38,6 +40,8 @@ _SQL = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1",
+    # Without it Spark waits for ever for its thread to end.
+    "spark.sql.streaming.stopTimeout": "45s",
     # A task that runs again sends something else each time. The commit checks who read what, and runs the batch again.
     "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
@@ -50,19 +54,24 @@ _LOOK_SECONDS = 0.2
 _START_SECONDS = 0.02
 _HEAD_LINES = 12
 _START_TRIES = 5
-_END_SECONDS = 30.0
+_BEGIN_SECONDS = 120.0
+_END_SECONDS = 60.0
+_STOPPING = "the streaming query to stop"
 _TOO_SLOW = "failed to connect back"
 
 
 class BatchQuery:
-    """The query from start to end. ``run_batch`` is called for each batch, ``on_failure`` if it ends by an error."""
+    """The query from start to end.
+
+    ``run_batch`` is called for each batch with the number of its records, ``on_failure`` if it ends by an error.
+    """
 
     def __init__(
         self,
         session: SparkSession,
         application: Application,
         broker: str,
-        run_batch: Callable[[Job], None],
+        run_batch: Callable[[int, Job], None],
         on_failure: Callable[[BaseException], None],
     ) -> None:
         self._run_batch, self._on_failure = run_batch, on_failure
@@ -104,8 +113,7 @@ class BatchQuery:
         if not self._gate.close(timeout):
             return False
         self._end()
-        if threading.current_thread() is not self._watcher:
-            self._watcher.join()
+        join(self._watcher, _END_SECONDS)
         return True
 
     def _start(self, session: SparkSession, options: SourceOptions, poll_ms: int) -> StreamingQuery:
@@ -131,7 +139,7 @@ class BatchQuery:
             try:
                 batch = planned(self._directory, number)
                 if batch is not None:
-                    self._run_batch(lambda order: self._job(ranges.sparkSession, batch, order))
+                    self._run_batch(batch.records, lambda order: self._job(ranges.sparkSession, batch, order))
             except BaseException as error:
                 self._failure = error
 
@@ -160,21 +168,30 @@ class BatchQuery:
         if not self.is_active:
             return
         failure = self._failure or StreamsError("the streaming query was stopped by somebody else")
-        self._end()
+        # Where that fails it is logged; what is told is why the query ended.
+        with suppress(StreamsError):
+            self._end()
         self._on_failure(failure)
 
     def _end(self) -> None:
         """Stop the query. No lock is held meanwhile that a batch needs: Spark waits for the batch at hand."""
         if not self._ending.acquire(blocking=False):
-            self._ended.wait(_END_SECONDS)
+            if not self._ended.wait(_END_SECONDS):
+                raise overdue(_STOPPING, _END_SECONDS)
             return
+        try:
+            within(_END_SECONDS, _STOPPING, self._stop_query)
+        finally:
+            shutil.rmtree(self._directory, ignore_errors=True)
+            self._ended.set()
+
+    def _stop_query(self) -> None:
         try:
             self._query.stop()
             self._shipment.unpersist()
-        except _SPARK_ERRORS:
-            pass  # Spark itself is gone.
-        shutil.rmtree(self._directory, ignore_errors=True)
-        self._ended.set()
+        except _SPARK_ERRORS as error:
+            if end_of_jvm(error) is None:
+                raise _explained(error, "Spark could not stop the query") from error
 
 
 def _new_checkpoint(home: Path, run: str) -> Path:
@@ -190,7 +207,11 @@ def _new_checkpoint(home: Path, run: str) -> Path:
 
 def _has_begun(query: StreamingQuery) -> bool:
     """Whether the source answers. On a busy machine its process may take longer than the ten seconds Spark grants."""
+    deadline = time.monotonic() + _BEGIN_SECONDS
     while query.isActive and query.status["message"].startswith("Initializing"):
+        if time.monotonic() > deadline:
+            query.stop()
+            raise overdue("the source of the query to answer", _BEGIN_SECONDS)
         time.sleep(_START_SECONDS)
     failure = query.exception()
     return failure is None or _TOO_SLOW not in str(failure)

@@ -17,10 +17,11 @@ from py4j.protocol import Py4JError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from headrace.errors import is_debugging
+from headrace.errors import StreamsError, is_debugging
 from headrace.python_path import python_path
 from headrace.spark.class_data import java_options
-from headrace.spark.jvm import own_jvm
+from headrace.spark.jvm import kill_jvm, own_jvm
+from headrace.waiting import within
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -30,6 +31,8 @@ log = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 _RETRIES = 4
 """In local mode Spark tries a task once unless it is told otherwise: a worker that dies would end the query."""
+
+_STOP_SECONDS = 60.0
 
 _LOGGING = Path(__file__).parent / "log4j2.properties"
 _STARTUP = Path(__file__).parent / "startup"
@@ -91,16 +94,23 @@ def is_alive(session: SparkSession) -> bool:
 
 
 def close_session(session: SparkSession) -> None:
-    """Stop a session of our own. Where its JVM is gone, the next session gets a new one."""
+    """Stop a session of our own. Where its JVM is gone, or has to be killed, the next session gets a new one."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            session.stop()
+            within(_STOP_SECONDS, "the Spark session to stop", session.stop)
+    except StreamsError:
+        kill_jvm()
+        _forget_jvm()
     except (Py4JError, OSError):
         # It has let go of the JVM by now; what is left to stop is in this process.
         session.sparkContext.stop()
-        SparkContext._gateway = SparkContext._jvm = None
-        SparkSession._instantiatedSession = SparkSession._activeSession = None
+        _forget_jvm()
+
+
+def _forget_jvm() -> None:
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
 
 
 def _log_lost_connection(request: object, address: object) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import BinaryType, StructField, StructType
 
+from headrace.batch.batch_size import BatchSize
 from headrace.batch.failures import pack_failure, unpack_failure
 from headrace.batch.reading_plan import PlannedBatch, Planner, ReadingPlan
 from headrace.broker import open_broker
@@ -77,6 +78,7 @@ class RangeReader(DataSourceStreamReader):
         self._options = options
         self._known: Planner | None = None
         self._latest = _Offset()
+        self._size = BatchSize()
 
     def __reduce__(self) -> tuple[object, ...]:
         return RangeReader, (self._options,)
@@ -89,9 +91,12 @@ class RangeReader(DataSourceStreamReader):
         """The plan of the next batch; the last one again where nothing is due."""
         number = self._latest.number + 1
         try:
-            batch = self._planner.next_batch(system_clock())
+            # Spark asks again as soon as a batch is over.
+            self._size.end()
+            batch = self._planner.next_batch(system_clock(), limit=self._size.limit)
             if not batch.is_empty:
                 self._latest = _Offset(number, plan=batch)
+                self._size.begin(batch.records)
         except Exception as error:
             # In the offset the error gets to the driver as it is; raised here, only its text would.
             self._latest = _Offset(number, failure=pack_failure(error))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+import time
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace import Streams, StreamsState
+from headrace.batch.reports import BatchUnderWay
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.spark.engine import SparkEngine
 from headrace.spark.query import BatchQuery
+from tests.faults.scene import Scene, topology
 from tests.integration.batch.programs import append, final_counts, settings, word_count
 from tests.integration.spark.random_stops import Run
 
@@ -53,3 +58,34 @@ def test_it_stops_at_random_moments_under_load_and_every_record_counts_once(
         run.next_stop()
     run.finish()
     assert set(run.ways) == {"while_running", "while_starting", "by_two"}
+
+
+def test_listeners_of_states_batches_and_restores_can_close_it(tmp_path: Path, spark: SparkSession) -> None:
+    scene = Scene(tmp_path)
+    for way in ("on_batch", "on_state_change", "on_restore"):
+        scene.send(50)
+        shutil.rmtree(scene.state_dir, ignore_errors=True)
+        own = {"bootstrap.servers": f"embedded:{scene.broker_dir}", "max.records.per.batch": 20}
+        app = Streams(topology(), scene.settings(**own), spark=spark)
+        answers: list[bool] = []
+        getattr(app, way)(lambda *_, app=app, answers=answers: answers.append(app.close()))
+        app.start()
+        assert app._states.wait_for(StreamsState.NOT_RUNNING, timeout=120), way
+        assert answers, way
+    with Streams(topology(), scene.settings(**own), spark=spark) as app:
+        app.run_until_idle()
+    scene.check()
+
+
+def test_what_runs_is_told_while_it_runs(tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession) -> None:
+    broker.create_topic("lines")
+    append(broker, "lines", [("k", "one two one")] * 3)
+    seen: list[BatchUnderWay | None] = []
+    with SparkEngine(word_count(), settings(tmp_path), broker, session=spark) as engine:
+        run = engine._coordinator.commit
+        engine._coordinator.commit = lambda *given: seen.append(engine.batch_under_way) or run(*given)  # type: ignore
+        engine.run_until_idle()
+        assert engine.batch_under_way is None
+    assert seen[0] is not None
+    assert (seen[0].number, seen[0].records) == (0, 3)
+    assert 0 <= time.time() - seen[0].since < 120

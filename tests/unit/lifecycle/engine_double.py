@@ -31,8 +31,11 @@ class EngineDouble:
         self.on_batch, self.on_failure = on_batch, on_failure
         self.is_on = self.is_closed = False
         self.has_new_topics = False
+        self.batch_under_way = None
         self.starts = 0
         self.threads = [self.application.config["num.stream.threads"]]
+        self.stopped = threading.Event()
+        self._batch = threading.Lock()
         self.may_close = threading.Event()
         self.may_close.set()
         self.renewed = threading.Event()
@@ -48,8 +51,15 @@ class EngineDouble:
         self.starts += 1
 
     def stop(self, timeout: float | None = None) -> bool:
-        self.is_on = False
+        with self._batch:
+            self.is_on = False
+        self.stopped.set()
         return True
+
+    def run_batch(self, report: BatchReport) -> None:
+        """A batch; stopping waits for its end, as that of a real engine does."""
+        with self._batch:
+            self.on_batch(report)
 
     def set_threads(self, count: int) -> None:
         self.threads.append(count)
@@ -68,6 +78,7 @@ class EngineDouble:
 
     def close(self) -> None:
         self.may_close.wait(30)
+        self.stop()
         self.is_on, self.is_closed = False, True
 
     def fail(self, error: BaseException) -> None:

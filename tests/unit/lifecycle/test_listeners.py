@@ -1,0 +1,104 @@
+"""What listeners may ask of their application: it never waits for them while they wait for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace import Streams, StreamsState
+from headrace.batch.reports import BatchReport
+from headrace.errors import IllegalStateError
+from headrace.lifecycle.restores import RestoreEvent, RestoreStep
+from tests.unit.lifecycle.engine_double import EngineDouble
+
+REPORT = BatchReport(1, 1, 1, 1, 1)
+
+
+class Ask:
+    """A listener that asks for something once, in time."""
+
+    def __init__(self, question: Callable[[], Any]) -> None:
+        self._question = question
+        self.answers: list[Any] = []
+
+    def __call__(self, *_: object) -> None:
+        if self.answers:
+            return
+        self.answers.append(None)
+        try:
+            self.answers[0] = self._question()
+        except IllegalStateError as error:
+            self.answers[0] = error
+
+
+def in_time(call: Callable[[], object]) -> None:
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive(), "it waits for itself"
+
+
+def ended(app: Streams) -> bool:
+    return app._states.wait_for(StreamsState.NOT_RUNNING, timeout=10)
+
+
+def test_a_state_listener_can_close_it_while_it_starts(app: Streams) -> None:
+    ask = Ask(app.close)
+    app.on_state_change(ask)
+    in_time(app.start)
+    assert ended(app) and ask.answers != [None]
+    assert not EngineDouble.last.is_on
+
+
+def test_a_batch_listener_can_close_it(app: Streams) -> None:
+    ask = Ask(app.close)
+    app.on_batch(ask)
+    app.start()
+    in_time(lambda: EngineDouble.last.run_batch(REPORT))
+    assert ended(app)
+    assert ask.answers == [False]
+
+
+def test_a_restore_listener_can_close_it(app: Streams) -> None:
+    ask = Ask(app.close)
+    app.on_restore(ask)
+    app.start()
+    event = RestoreEvent(RestoreStep.START, "counts", "app-counts-changelog", 0, 0)
+    in_time(lambda: app._restores._tell(event))
+    assert ended(app)
+    assert ask.answers == [False]
+
+
+def test_a_batch_listener_can_pause_it_and_let_it_go_on(app: Streams) -> None:
+    app.on_batch(lambda report: app.pause())
+    app.start()
+    in_time(lambda: EngineDouble.last.run_batch(REPORT))
+    assert EngineDouble.last.stopped.wait(10)
+    assert app.is_paused and not EngineDouble.last.is_on
+    app.resume()
+    assert EngineDouble.last.is_on
+
+
+@pytest.mark.parametrize("name", ["wait", "run_until_idle", "add_stream_thread", "remove_stream_thread"])
+def test_what_would_wait_for_the_listener_is_refused_in_it(app: Streams, name: str) -> None:
+    ask = Ask(getattr(app, name))
+    app.on_batch(ask)
+    app.start()
+    in_time(lambda: EngineDouble.last.run_batch(REPORT))
+    assert "cannot be called in a listener" in str(ask.answers[0])
+
+
+def test_two_threads_can_close_it_at_once_and_again(app: Streams) -> None:
+    app.start()
+    EngineDouble.last.may_close.clear()
+    closing = [threading.Thread(target=app.close, daemon=True) for _ in range(2)]
+    for each in closing:
+        each.start()
+    EngineDouble.last.may_close.set()
+    for each in closing:
+        each.join(10)
+    assert not any(each.is_alive() for each in closing)
+    assert app.close()
