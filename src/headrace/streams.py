@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -437,12 +438,19 @@ class Streams(Face):
         while not self._states.wait_for(*_ENDED, timeout=_PATIENCE_SECONDS if seconds is None else seconds):
             if seconds is not None:
                 return False
-            found = self.batch_under_way or "all threads to end"
-            log.warning("application %s waits for %s; all threads:\n%s", self.application_id, found, all_stacks())
+            self._tell_what_is_waited_for()
         # Listeners hear of the end before whoever waits for it goes on.
         if self._closing is not None:
             join(self._closing, _PATIENCE_SECONDS)
         return True
+
+    def _tell_what_is_waited_for(self) -> None:
+        batch = self.batch_under_way
+        if batch is not None:
+            what = "application %s ends after batch %d of %d records, which runs since %d s"
+            log.warning(what, self.application_id, batch.number, batch.records, time.time() - batch.since)
+        else:
+            log.warning("application %s takes long to end; all threads:\n%s", self.application_id, all_stacks())
 
     def _shut_down(self, final: StreamsState) -> None:
         try:

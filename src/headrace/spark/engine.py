@@ -8,6 +8,7 @@ is planned anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -126,9 +127,10 @@ class SparkEngine:
 
     def close(self) -> None:
         """Stop, and give the application back."""
-        self.stop()
-        self._coordinator.close()
-        self._close_session()
+        with ExitStack() as ending:
+            ending.callback(self._close_session)
+            ending.callback(self._coordinator.close)
+            self.stop()
 
     def __enter__(self) -> SparkEngine:
         return self

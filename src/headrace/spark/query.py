@@ -190,8 +190,14 @@ class BatchQuery:
             self._query.stop()
             self._shipment.unpersist()
         except _SPARK_ERRORS as error:
-            if end_of_jvm(error) is None:
+            if self._still_runs():
                 raise _explained(error, "Spark could not stop the query") from error
+
+    def _still_runs(self) -> bool:
+        try:
+            return self._query.isActive
+        except _SPARK_ERRORS:
+            return False  # Spark itself is gone.
 
 
 def _new_checkpoint(home: Path, run: str) -> Path:
