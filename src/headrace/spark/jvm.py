@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import signal
@@ -47,6 +48,7 @@ _ours: Jvm | None = None
 def own_jvm(settings: Mapping[str, str]) -> Iterator[None]:
     """There is a JVM for a session that is opened inside the block; where it ends meanwhile, the error says so."""
     global _ours
+    logging.getLogger().addFilter(_is_not_of_py4j)
     try:
         if SparkContext._gateway is None and _PORT not in os.environ:
             with tempfile.TemporaryDirectory(prefix="headrace-") as directory:
@@ -77,6 +79,11 @@ def kill_jvm() -> None:
     """End a JVM that was started here and does not answer any more."""
     if _ours is not None:
         _ours.process.kill()
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    """Its client logs a lost connection with Python's root logger; who made the call hears of it anyway."""
+    return "py4j" not in Path(record.pathname).parts
 
 
 def _process() -> Any:
