@@ -6,7 +6,6 @@ completion shows no internals. What is there is found as ever; only a miss comes
 
 from __future__ import annotations
 
-import difflib
 import dis
 import re
 from collections.abc import Iterable
@@ -14,6 +13,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, ClassVar
 
 from headrace.java_names import IN_CLASSES, IN_MODULES
+from headrace.near_names import did_you_mean
 
 _BOUNDARY = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PREFIXES = ("get_", "set_", "with_", "is_", "to_")
@@ -39,8 +39,7 @@ def suggestion(owners: Iterable[str], name: str, known: Iterable[str]) -> str | 
     exact = next((candidate for candidate in bare if candidate in names), None)
     if exact is not None:
         return f"Here it is {exact}."
-    near = difflib.get_close_matches(spelled, names, n=1, cutoff=0.7)
-    return f"Did you mean {near[0]}?" if near else None
+    return did_you_mean(spelled, names, cutoff=0.7, shown=str)
 
 
 def missing_name(module: str, name: str, known: Iterable[str], caller: FrameType) -> Exception:
@@ -67,8 +66,7 @@ def _near(name: str, names: list[str]) -> str | None:
     exact = folded.get(name.lower().replace("_", ""))
     if exact is not None:
         return f"Here it is {exact}."
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.7)
-    return f"Did you mean {near[0]}?" if near else None
+    return did_you_mean(name, names, cutoff=0.7, shown=str)
 
 
 def _missing(cls: type, name: str) -> AttributeError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import ArgumentError, ConfigError
+from headrace.near_names import did_you_mean
 
 _DAY_MS = 24 * 60 * 60 * 1000
 _MAX_LONG = 2**63 - 1
@@ -119,8 +119,8 @@ def _check(name: str, value: str) -> None:
 
 def _unknown(name: str) -> ConfigError:
     message = f"unknown topic setting {name!r}"
-    near = difflib.get_close_matches(name.replace("_", "."), [*DEFAULTS, *ACCEPTED], n=1, cutoff=0.5)
-    return ConfigError(message, hint=f"Did you mean {near[0]}?" if near else "Topics have Kafka's settings.")
+    near = did_you_mean(name.replace("_", "."), [*DEFAULTS, *ACCEPTED], cutoff=0.5, shown=str)
+    return ConfigError(message, hint=near or "Topics have Kafka's settings.")
 
 
 def _at_least(least: int, most: int = _MAX_LONG) -> tuple[Callable[[str], bool], str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from headrace.broker.port import PartitionDescription, TopicDescription, TopicPa
 from headrace.broker.topic_config import TopicConfig, check_partitions
 from headrace.errors import ArgumentError, TopicExistsError, UnknownTopicError
 from headrace.names import check_legal
+from headrace.near_names import did_you_mean
 
 _DIRECTORY_NAME_LENGTH = 200
 
@@ -148,8 +148,7 @@ def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
 def _unknown(connection: sqlite3.Connection, name: str) -> UnknownTopicError:
     message = f"there is no topic {name!r}"
     names = [row[0] for row in connection.execute("SELECT name FROM topics")]
-    near = difflib.get_close_matches(str(name), names, n=1)
-    return UnknownTopicError(message, hint=f"Did you mean {near[0]!r}?" if near else "Create it first.")
+    return UnknownTopicError(message, hint=did_you_mean(name, names) or "Create it first.")
 
 
 def _add_partitions(connection: sqlite3.Connection, topic_id: int | None, numbers: range) -> None:

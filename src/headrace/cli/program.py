@@ -7,7 +7,6 @@ below ``if __name__ == "__main__"`` does not run. What it prints meanwhile goes 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import importlib.util
 import inspect
 import os
@@ -22,6 +21,7 @@ from headrace.cli.exits import NotFoundError, UsageError
 from headrace.dsl.builder import StreamsBuilder
 from headrace.errors import HeadraceError
 from headrace.lifecycle.preflight import loading
+from headrace.near_names import did_you_mean
 from headrace.topology import Topology
 
 MODULE = "headrace_program"
@@ -58,18 +58,13 @@ def _split(program: str) -> tuple[Path, str | None]:
         raise UsageError(message, hint="Name the Python file that holds the topology.")
     if not path.is_file():
         message = f"there is no file {path}"
-        near = (path.with_name(f"{path.name}.py"), *_similar(path))
-        found = next((each for each in near if each.is_file()), None)
-        raise NotFoundError(message, hint=None if found is None else f"Did you mean {found}?")
+        beside = [each.name for each in path.parent.glob("*.py")]
+        hint = did_you_mean(f"{path.stem}.py", beside, shown=lambda near: str(path.with_name(near)))
+        raise NotFoundError(message, hint=hint)
     if not os.access(path, os.R_OK):
         message = f"{path} cannot be read: you have no right to"
         raise NotFoundError(message)
     return path, name
-
-
-def _similar(path: Path) -> list[Path]:
-    names = [each.name for each in path.parent.glob("*.py")]
-    return [path.with_name(name) for name in difflib.get_close_matches(path.name, names)]
 
 
 def _topology_of(found: Any, what: str) -> Topology:

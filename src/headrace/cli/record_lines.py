@@ -6,7 +6,6 @@ A line is a value, or a key and a value with a delimiter between them, or a JSON
 from __future__ import annotations
 
 import base64
-import difflib
 import select
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from headrace.broker.port import NewRecord
 from headrace.cli.exits import UsageError
 from headrace.cli.text_serdes import TextSerde
 from headrace.errors import SerializationError
+from headrace.near_names import did_you_mean
 from headrace.records import NO_HEADERS, Headers
 from headrace.serde.contract import shorten
 
@@ -145,8 +145,7 @@ def _object(line: bytes) -> dict[str, Any]:
         raise SerializationError("this is no JSON object", detail=shorten(line), hint=hint)
     for name in fields:
         if name not in _FIELDS and name not in _WHERE_FROM:
-            near = difflib.get_close_matches(name, _FIELDS, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else f"A record has {', '.join(_FIELDS)}."
+            hint = did_you_mean(name, _FIELDS) or f"A record has {', '.join(_FIELDS)}."
             message = f"a record has no field {shorten(name)}"
             raise SerializationError(message, hint=hint)
     return fields

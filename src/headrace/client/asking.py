@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from headrace.broker.positions import Position, resolve
 from headrace.errors import ArgumentError, UnknownTopicError
 from headrace.instants import to_timestamp
+from headrace.near_names import did_you_mean
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker, TopicPartition
@@ -27,8 +27,7 @@ def unknown_topic(topic: str | None, address: str, there: Iterable[str]) -> Unkn
         detail = f"{address} has no topics."
         hint = f"Are the topics elsewhere? Say where: {elsewhere}. Or create one first: topics.create(NAME)."
         return UnknownTopicError(message, detail=detail, hint=hint)
-    near = difflib.get_close_matches(str(topic), names, n=1)
-    hint = f"Did you mean {near[0]!r}?" if near else f"Create it first: topics.create({topic!r})."
+    hint = did_you_mean(topic, names) or f"Create it first: topics.create({topic!r})."
     return UnknownTopicError(message, detail=f"The topics at {address} are {', '.join(names[:10])}.", hint=hint)
 
 

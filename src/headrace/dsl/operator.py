@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from headrace.errors import OperatorTypeError, user_line
+from headrace.near_names import did_you_mean
 from headrace.serde.given import given_serde
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -55,8 +55,7 @@ def _argument_error(name: str, names: list[str], kwargs: dict[str, Any], error: 
     unknown = next((given for given in kwargs if given not in names), None)
     if unknown is None:
         return OperatorTypeError(f"{name}(): {error}", hint=f"It takes {', '.join(names)}.", at=user_line())
-    close = difflib.get_close_matches(unknown, names, n=1)
-    hint = f"Did you mean {close[0]}=?" if close else f"It takes {', '.join(names)}."
+    hint = did_you_mean(unknown, names, shown="{}=".format) or f"It takes {', '.join(names)}."
     return OperatorTypeError(f"{name}() has no argument {unknown!r}", hint=hint, at=user_line())
 
 

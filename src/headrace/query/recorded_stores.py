@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -13,6 +12,7 @@ from headrace.batch.fingerprint import Fingerprint, StoreShape
 from headrace.batch.progress import Progress
 from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, UnknownStoreError, UnsupportedError
+from headrace.near_names import did_you_mean
 from headrace.query.layout import READABLE, StoreLayout
 from headrace.query.places import Place
 from headrace.query.standby import StandbyWatch
@@ -57,9 +57,8 @@ def _fingerprint(broker: Broker, application_id: str) -> Fingerprint:
     if note is None:
         message = f"the application {application_id!r} has committed nothing"
         known = broker.applications()
-        near = difflib.get_close_matches(application_id, known, n=1)
         detail = f"The applications at {broker.address} are: {', '.join(known) or 'none'}."
-        raise ArgumentError(message, detail=detail, hint=f"Did you mean {near[0]!r}?" if near else None)
+        raise ArgumentError(message, detail=detail, hint=did_you_mean(application_id, known))
     return Fingerprint.from_json(note)
 
 
@@ -67,9 +66,8 @@ def _shape(fingerprint: Fingerprint, name: str) -> StoreShape:
     known = {store.name: store for store in fingerprint.stores}
     if name not in known:
         message = f"the application {fingerprint.application} has no store called {name!r}"
-        near = difflib.get_close_matches(name, known, n=1)
         detail = f"Its stores are: {', '.join(known) or 'none'}."
-        raise UnknownStoreError(message, detail=detail, hint=f"Did you mean {near[0]!r}?" if near else None)
+        raise UnknownStoreError(message, detail=detail, hint=did_you_mean(name, known))
     shape = known[name]
     if shape.subtopology is None:
         message = f"{name!r} is a global store: it holds what its topic holds"

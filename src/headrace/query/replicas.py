@@ -6,7 +6,6 @@ never see.
 
 from __future__ import annotations
 
-import difflib
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentError, IllegalStateError, UnknownStoreError, UnsupportedError
+from headrace.near_names import did_you_mean
 from headrace.query.global_following import GlobalReplica
 from headrace.query.layout import StoreLayout, lay_out_existing, store_layouts
 from headrace.query.metadata_values import LagInfo
@@ -148,10 +148,9 @@ class Replicas:
         """What is known of a store, whether or not it can be read; an unknown one is an UnknownStoreError."""
         layout = self.layouts.get(name)
         if layout is None:
-            near = difflib.get_close_matches(name, self.layouts, n=1)
             message = f"there is no store called {name!r}"
             detail = f"the stores are: {', '.join(self.layouts) or 'none'}"
-            raise UnknownStoreError(message, detail=detail, hint=f"Did you mean {near[0]!r}?" if near else None)
+            raise UnknownStoreError(message, detail=detail, hint=did_you_mean(name, self.layouts))
         return layout
 
     # Following

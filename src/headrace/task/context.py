@@ -6,7 +6,6 @@ the node's children and stores.
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError
 from headrace.guesses import Face
+from headrace.near_names import did_you_mean
 from headrace.private_directories import make_private
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import (
@@ -255,13 +255,11 @@ class RuntimeNodeContext(Face):
             return ReadOnlyStore(shared)
         if name not in self._stores:
             message = f"the processor {self.node_name} has no access to the store {name!r}: they are not connected"
-            close = difflib.get_close_matches(name, self._stores, n=1)
             raise StreamsError(
                 message,
                 detail=f"its stores are: {', '.join(sorted(self._stores)) or 'none'}",
-                hint=f"Did you mean {close[0]!r}?"
-                if close
-                else "Connect them: add_state_store(builder, processors=...), connect_processor_and_state_stores(...), "
+                hint=did_you_mean(name, self._stores)
+                or "Connect them: add_state_store(builder, processors=...), connect_processor_and_state_stores(...), "
                 "stores=[...] in process(), process_values() or transform_values(), or stores on the supplier itself.",
             )
         return self._task.registry.store(name)

@@ -18,6 +18,7 @@ from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, UnknownTopicError, user_line
 from headrace.instants import Instant, to_timestamp
 from headrace.metrics import MetricName, StreamsMetrics
+from headrace.near_names import did_you_mean
 from headrace.records import NO_HEADERS, Headers, RecordContext
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.given import given_serde
@@ -29,7 +30,6 @@ from headrace.task.handlers import ProducedRecord
 from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import StreamTask
 from headrace.testing.directory import StateDirectory
-from headrace.testing.hints import nearest
 from headrace.testing.inputs import Inputs
 from headrace.testing.output_names import check_output
 from headrace.testing.outputs import Outputs
@@ -170,7 +170,7 @@ class TopologyTestDriver(StoreAccess):
             message = f"the topology does not read the topic {topic!r}"
             known = self._inputs.topics
             detail = f"it reads {', '.join(sorted(known)) or 'none'}"
-            raise UnknownTopicError(message, detail=detail, hint=nearest(topic, known), at=user_line())
+            raise UnknownTopicError(message, detail=detail, hint=did_you_mean(topic, known), at=user_line())
         with self._failing():
             if queue is not None:
                 self._enqueue(queue, topic, key, value, timestamp, headers)

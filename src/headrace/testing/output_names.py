@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.errors import UnknownTopicError, user_line
-from headrace.testing.hints import nearest
+from headrace.near_names import did_you_mean
 from headrace.topology.nodes import SinkNode
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def check_output(topic: str, plan: TaskPlan, config: StreamsConfig) -> None:
         return
     written = {plan.topic_name(str(sink.topic)) for sink in sinks}
     others = {*plan.store_to_changelog.values(), *plan.source_topics, config["errors.dead.letter.queue.topic.name"]}
-    hint = None if topic in written | others else nearest(topic, written)
+    hint = None if topic in written | others else did_you_mean(topic, written)
     if hint is not None:
         message = f"the topology does not write to the topic {topic!r}"
         detail = f"it writes to {', '.join(sorted(written))}"

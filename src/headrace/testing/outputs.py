@@ -6,9 +6,9 @@ from collections import deque
 from collections.abc import Iterator
 
 from headrace.errors import EmptyTopicError, user_line
+from headrace.near_names import did_you_mean
 from headrace.records import Headers
 from headrace.task.handlers import ProducedRecord
-from headrace.testing.hints import nearest
 
 
 class Outputs:
@@ -57,7 +57,7 @@ class Outputs:
         if waiting is None:
             message = f"nothing was ever written to the topic {topic!r}"
             detail = f"topics written to: {', '.join(self.by_topic) or 'none'}"
-            raise EmptyTopicError(message, detail=detail, hint=nearest(topic, self.by_topic), at=user_line())
+            raise EmptyTopicError(message, detail=detail, hint=did_you_mean(topic, self.by_topic), at=user_line())
         if not waiting:
             message = f"all records of the topic {topic!r} have been read"
             raise EmptyTopicError(message)

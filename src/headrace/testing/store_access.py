@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import ArgumentError, UnknownStoreError, user_line
 from headrace.guesses import Face
+from headrace.near_names import did_you_mean
 from headrace.testing import facades
-from headrace.testing.hints import nearest
 
 if TYPE_CHECKING:
     from headrace.task.global_task import GlobalTask
@@ -165,7 +165,7 @@ class StoreAccess(Face):
         detail = f"the stores are: {', '.join(known) or 'none'}"
         if self._is_closed:
             detail = "the driver is closed"
-        return UnknownStoreError(message, detail=detail, hint=nearest(name, known), at=user_line())
+        return UnknownStoreError(message, detail=detail, hint=did_you_mean(name, known), at=user_line())
 
 
 _GETTERS = {

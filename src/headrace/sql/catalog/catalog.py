@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from headrace.near_names import did_you_mean
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
 from headrace.sql.tree.types import Array, Field, Map, Registered, SqlType, Struct
@@ -22,8 +22,7 @@ class Catalog:
         """The stream or table of that name; an error that names the nearest one where there is none."""
         found = self.sources.get(name)
         if found is None:
-            near = difflib.get_close_matches(name, self.sources, 1)
-            hint = f"Did you mean {near[0]}?" if near else "SHOW STREAMS; and SHOW TABLES; list those there are."
+            hint = did_you_mean(name, self.sources, shown=str) or "SHOW STREAMS; and SHOW TABLES; list those there are."
             message = f"there is no stream or table {name}"
             raise SqlError("name.source", message, hint=hint, offset=offset)
         return found

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TypeVar
 
+from headrace.near_names import did_you_mean
 from headrace.sql.errors import SqlError
 from headrace.sql.tree.expressions import Literal, NullLiteral
 from headrace.sql.tree.queries import Duration, WindowKind
@@ -102,9 +102,8 @@ class SourceProperties:
 
 
 def _unknown(name: str, allowed: frozenset[str]) -> SqlError:
-    near = difflib.get_close_matches(name.upper(), allowed, 1)
     message = f"there is no property {name}"
-    return SqlError("ddl.property", message, hint=f"Did you mean {near[0]}?" if near else None)
+    return SqlError("ddl.property", message, hint=did_you_mean(name.upper(), allowed, shown=str))
 
 
 def _wrong(name: str, why: str, *, code: str = "ddl.property") -> SqlError:
