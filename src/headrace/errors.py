@@ -181,8 +181,9 @@ def debugging(is_wanted: bool) -> Iterator[None]:
     try:
         yield
     finally:
-        if is_wanted and before is None:
-            del os.environ[_DEBUG_VARIABLE]
+        os.environ.pop(_DEBUG_VARIABLE, None)
+        if before is not None:
+            os.environ[_DEBUG_VARIABLE] = before
 
 
 def user_line() -> str | None:

@@ -91,7 +91,7 @@ class World:
             patch.object(failpoints, "on_reached", self.step),
             patch.object(os, "fsync", self._fsync),
             patch.object(sqlite3, "connect", self._connect),
-            patch.object(shared_memory, "_SHARED_MEMORY", shared),
+            patch.object(shared_memory, "SHARED_MEMORY", shared),
             patch.object(staging, "INLINE_BYTES", inline_bytes),
             patch.object(rewriting, "ROLL_SEGMENTS", roll_segments),
             patch.object(visits, "Rdict", NotingRdict if self._is_real else FakeDatabase),

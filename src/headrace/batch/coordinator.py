@@ -17,7 +17,7 @@ from headrace.batch.fingerprint import Fingerprint, fingerprint
 from headrace.batch.level import read_result
 from headrace.batch.order import BatchOrder, TaskOrder
 from headrace.batch.parcels import Kind, Parcel
-from headrace.batch.placement import check_placement
+from headrace.batch.placement import placement_changes
 from headrace.batch.progress import Progress, TaskProgress
 from headrace.batch.reports import BatchReport
 from headrace.batch.task_id import TaskId
@@ -190,7 +190,8 @@ class Coordinator:
             upgrade, now = compare(old, now), now.after(old)
             upgrade.check(application.id)
             if now != old:
-                check_placement(broker, application.id, old, now)
+                # Asked last: it reads changelogs, which fit only where nothing else is in the way.
+                Upgrade(tuple(placement_changes(broker, old, now))).check(application.id)
                 step = Step(old, now, upgrade, Version(progress.batch_id + 1, 0, self.lease.epoch))
                 tasks = step.notes(tasks, application.topics.task_ids())
         application = make_topics(application, broker, has_run=known is not None)

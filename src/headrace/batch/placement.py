@@ -6,10 +6,11 @@ the hash of the key decides.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from headrace.batch.compatibility import Change, Effect
 from headrace.batch.fingerprint import Fingerprint, StoreShape
-from headrace.errors import UpgradeError
 from headrace.partitioning import default_partition
 
 if TYPE_CHECKING:
@@ -19,18 +20,16 @@ _BEHIND_KEY = {"kv": 0, "versioned": 0, "window": 12, "session": 16}
 """How many bytes follow the key in a changelog, by the kind of the store."""
 
 
-def check_placement(broker: Broker, application: str, old: Fingerprint, new: Fingerprint) -> None:
-    """Refuse a repartition before a store whose keys lie elsewhere: they would be counted anew."""
+def placement_changes(broker: Broker, old: Fingerprint, new: Fingerprint) -> Iterator[Change]:
+    """Refuses a repartition before a store whose keys lie elsewhere: they would be counted anew."""
     before = {store.name: store for store in old.stores if store.is_repartitioned is False}
     for store in new.stores:
         if store.name in before and store.is_repartitioned and store.kind in _BEHIND_KEY and store.changelog:
             misplaced = _misplaced(broker, store, store.changelog)
             if misplaced is not None:
-                message = f"the state of {application!r} cannot follow the changes of the topology: {store.name}"
-                detail = f"{store.name}: a repartition comes before it now, and would look for {misplaced!r} elsewhere"
-                hint = "Leave out the repartition, or give the store another name: it starts empty then. "
-                hint += f"Or start over and lose all state: headrace reset app.py ({application})."
-                raise UpgradeError(message, detail=detail, hint=hint)
+                text = f"a repartition comes before it now, and would look for {misplaced!r} elsewhere"
+                hint = "Leave out the repartition, or give the store another name: it starts empty then"
+                yield Change(Effect.REFUSE, store.name, text, hint)
 
 
 def _misplaced(broker: Broker, store: StoreShape, changelog: str) -> bytes | None:

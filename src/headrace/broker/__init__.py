@@ -15,10 +15,12 @@ from headrace.errors import ArgumentError, ConfigError, UnsupportedError
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
 
-__all__ = ["DEFAULT_BROKER", "embedded_directory", "open_broker"]
+__all__ = ["BROKER_VARIABLE", "DEFAULT_BROKER", "embedded_directory", "open_broker"]
 
 DEFAULT_BROKER = "embedded:headrace-data"
 """Where the topics are unless ``bootstrap.servers`` says otherwise."""
+BROKER_VARIABLE = "HEADRACE_BROKER"
+"""The environment variable that tells the command line where they are."""
 _EMBEDDED = "embedded:"
 
 

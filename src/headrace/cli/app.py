@@ -6,16 +6,10 @@ from typing import Annotated
 
 import typer
 
+from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER
 from headrace.cli import consume, demo, describe, doctor, exits, groups, produce, reset, state, topics, version
 from headrace.cli import run as run_program
-from headrace.cli.session import (
-    BROKER_VARIABLE,
-    DEFAULT_BROKER,
-    Common,
-    DebugOption,
-    JsonOption,
-    QuietOption,
-)
+from headrace.cli.session import Common, DebugOption, JsonOption, QuietOption
 
 _CODES = "\n".join(f"  {code:<4} {meaning}" for code, meaning in exits.MEANINGS.items())
 _HELP = f"""Streams, tables and topics from the command line.

@@ -12,9 +12,10 @@ from typing import Annotated, BinaryIO
 import typer
 
 from headrace.broker.port import Broker, LogRecord, OffsetAndMetadata, TopicPartition
+from headrace.broker.positions import Position, resolve
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.cli.groups import refuse_while_running
-from headrace.cli.positions import GRAMMAR, Position, position_of, resolve
+from headrace.cli.positions import GRAMMAR, position_of
 from headrace.cli.record_format import TOKENS, Piece, RecordPrinter
 from headrace.cli.session import Session, command
 from headrace.cli.text_serdes import NAMES, text_serde

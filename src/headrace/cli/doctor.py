@@ -27,7 +27,7 @@ from headrace.errors import HeadraceError
 from headrace.lifecycle import preflight
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.preflight import Start
-from headrace.state.shared_memory import leftovers, remove_leftovers
+from headrace.state.shared_memory import SHARED_MEMORY, leftovers, remove_leftovers
 
 group = typer.Typer()
 
@@ -109,7 +109,7 @@ def examine(address: str) -> Iterator[Check]:
     yield Check("sqlite", "ok", sqlite3.sqlite_version)
     yield _directory("state directory", start.config.state_dir, preflight.state_directory(start))
     yield _disk(start)
-    yield _shared_memory(preflight.SHARED_MEMORY)
+    yield _shared_memory(SHARED_MEMORY)
     yield _left_in_memory()
     yield _open_files()
     directory = embedded_directory(address)
@@ -173,8 +173,7 @@ def _directory(name: str, directory: Path, error: HeadraceError | None) -> Check
 
 def _disk(start: Start) -> Check:
     error = preflight.disk_space(start)
-    temporary = Path(tempfile.gettempdir())
-    return _directory("temporary files", temporary, error)
+    return _directory("temporary files", Path(tempfile.gettempdir()), None) if error is None else _failed("disk", error)
 
 
 def _failed(name: str, error: HeadraceError) -> Check:

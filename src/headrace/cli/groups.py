@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
+from headrace.broker.positions import resolve
 from headrace.cli.exits import NotFoundError, RefusedError, UsageError
-from headrace.cli.positions import GRAMMAR, position_of, resolve
+from headrace.cli.positions import GRAMMAR, position_of
 from headrace.cli.session import Session, command
 
 group = typer.Typer(help="Consumer groups: list, describe, reset, delete.", no_args_is_help=True)

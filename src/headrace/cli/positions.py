@@ -6,10 +6,8 @@ import re
 import time
 from datetime import datetime, timezone
 
-from headrace.broker.positions import Position, resolve
+from headrace.broker.positions import Position
 from headrace.cli.exits import UsageError
-
-__all__ = ["GRAMMAR", "Position", "position_of", "resolve", "time_of"]
 
 GRAMMAR = "beginning, end, OFFSET, -N for the last N of each partition, @TIME (milliseconds, ISO 8601, or -15m)"
 

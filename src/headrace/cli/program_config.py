@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.broker import DEFAULT_BROKER
 from headrace.broker.port import Broker
 from headrace.cli.assignments import settings_of
 from headrace.cli.exits import UsageError
 from headrace.cli.program import MODULE, load_topology
-from headrace.cli.session import DEFAULT_BROKER, Session
+from headrace.cli.session import Session
 from headrace.config import StreamsConfig
 from headrace.topology import Topology
 

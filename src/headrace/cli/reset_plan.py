@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
-from headrace.cli.positions import Position, resolve
+from headrace.broker.positions import Position, resolve
 from headrace.cli.program_config import ProgramApplication
 from headrace.lifecycle.state_directory import clean_up
 from headrace.topology.nodes import TopologyGraph

@@ -21,8 +21,7 @@ from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 import typer
 from rich.markup import escape
 
-from headrace.broker import DEFAULT_BROKER as DEFAULT_BROKER
-from headrace.broker import embedded_directory, open_broker
+from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, embedded_directory, open_broker
 from headrace.broker.port import Broker
 from headrace.cli import exits
 from headrace.cli.exits import NotFoundError, RefusedError
@@ -31,7 +30,6 @@ from headrace.errors import HeadraceError, InternalError, debugging, is_debuggin
 
 P = ParamSpec("P")
 
-BROKER_VARIABLE = "HEADRACE_BROKER"
 EXAMPLES: dict[str, tuple[str, ...]] = {}
 """The examples in the help of each command, by the name of its function."""
 

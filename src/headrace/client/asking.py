@@ -67,7 +67,7 @@ def _given_starts(
     broker: Broker, partitions: list[TopicPartition], given: Mapping[int, int]
 ) -> dict[TopicPartition, int]:
     """The offsets given; partitions that are not named are left out."""
-    known = {number: one for one in partitions for number in [one[1]]}
+    known = {one[1]: one for one in partitions}
     missing = sorted(given.keys() - known.keys())
     if missing:
         message = f"from_ names the partition {missing[0]}, which is not read"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.broker import DEFAULT_BROKER, embedded_directory, open_broker
 from headrace.client.asking import From, check_limit, partitions_of, starts_of, unknown_topic
-from headrace.client.coding import Coder, new_records
+from headrace.client.coding import Coder, GivenHeaders, new_records
 from headrace.client.reading import Reading
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, UnsupportedError
@@ -99,7 +99,7 @@ class Topics:
         value: Any,
         *,
         timestamp: Instant | None = None,
-        headers: Mapping[str, bytes | None] | Iterable[tuple[str, bytes | None]] = (),
+        headers: GivenHeaders = (),
         partition: int | None = None,
         key_serde: GivenSerde = None,
         value_serde: GivenSerde = None,
@@ -202,11 +202,8 @@ class Topics:
         It is made from the store's changelog. The program is not needed, but the serdes are.
         """
         stores = importlib.import_module("headrace.query.recorded_stores")
-        key, value = (
-            _serde("key_serde", key_serde, self._key_serde),
-            _serde("value_serde", value_serde, self._value_serde),
-        )
-        return stores.recorded_store_table(self._broker(), application_id, name, key, value)
+        coder = self._coder(name, key_serde, value_serde)
+        return stores.recorded_store_table(self._broker(), application_id, name, coder.key_serde, coder.value_serde)
 
     def store_pandas(self, application_id: str, name: str, **serdes: Any) -> Any:
         """The same as a pandas DataFrame."""

@@ -17,7 +17,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.broker import DEFAULT_BROKER, embedded_directory, open_broker
+from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, embedded_directory, open_broker
 from headrace.errors import (
     BrokerError,
     HeadraceError,
@@ -29,13 +29,12 @@ from headrace.errors import (
 )
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.worker_python import check_worker_python
+from headrace.state.shared_memory import SHARED_MEMORY
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.topology import Topology
 
-BROKER_VARIABLE = "HEADRACE_BROKER"
-SHARED_MEMORY = Path("/dev/shm")
 LEAST_DISK = 64 << 20
 LEAST_SHARED_MEMORY = 16 << 20
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_SHARED_MEMORY = Path("/dev/shm")
+SHARED_MEMORY = Path("/dev/shm")
 _OWNER = "application"
 _TRIES = 100
 _LOOK_SECONDS = 0.02
@@ -137,9 +137,9 @@ def _label(application_dir: Path) -> str:
 
 def _of_user() -> Path | None:
     """The directory of this user; None where there is no shared memory, or somebody else has made that directory."""
-    if not os.access(_SHARED_MEMORY, os.W_OK):
+    if not os.access(SHARED_MEMORY, os.W_OK):
         return None
-    directory = _SHARED_MEMORY / f"headrace-{os.getuid()}"
+    directory = SHARED_MEMORY / f"headrace-{os.getuid()}"
     directory.mkdir(mode=0o700, exist_ok=True)
     found = directory.lstat()
     # Everyone may write to shared memory.

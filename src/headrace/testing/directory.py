@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headrace.state.shared_memory import SHARED_MEMORY
+
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
-
-_SHARED_MEMORY = Path("/dev/shm")
 
 
 class StateDirectory:
@@ -38,4 +38,4 @@ class StateDirectory:
 
 def _memory_directory() -> Path | None:
     """Where files cost no disk, if there is such a place: what the driver keeps is deleted at its end."""
-    return _SHARED_MEMORY if os.access(_SHARED_MEMORY, os.W_OK) else None
+    return SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None

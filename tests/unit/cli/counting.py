@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from headrace.batch.local import LocalEngine
+from headrace.broker import DEFAULT_BROKER
 from headrace.broker.port import Broker, NewRecord
 from headrace.cli.output import Output
 from headrace.cli.program_config import load_application
-from headrace.cli.session import DEFAULT_BROKER, Session
+from headrace.cli.session import Session
 
 PROGRAM = """
 from headrace import BufferConfig, StreamsBuilder, Suppressed, TimeWindows, serdes, stores

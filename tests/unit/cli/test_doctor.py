@@ -135,7 +135,7 @@ def test_a_directory_that_cannot_be_made_fails(headrace: Headrace, tmp_path: Pat
 def test_what_killed_applications_left_in_shared_memory_is_told_and_can_be_freed(
     headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_memory, "_SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(shared_memory, "SHARED_MEMORY", tmp_path)
     assert found(headrace)["stores in memory"]["status"] == "ok"
     MemoryHold(tmp_path / "state" / "tally", is_needed=True).release(is_ours=False)
     store = memory_directory(tmp_path / "state" / "tally" / "0_0") / "store"

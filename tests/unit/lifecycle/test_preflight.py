@@ -26,6 +26,7 @@ from headrace.errors import (
 )
 from headrace.lifecycle import preflight
 from headrace.lifecycle.preflight import Start
+from headrace.state.shared_memory import SHARED_MEMORY
 from headrace.topology import Topology
 
 MakeStart = Callable[..., Start]
@@ -170,7 +171,7 @@ def test_little_shared_memory_matters_to_stores_in_memory_only(
     start: MakeStart, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def usage(path: Any) -> Usage:
-        return Usage(1 << 40, 0, 8 << 20 if Path(path) == preflight.SHARED_MEMORY else 1 << 40)
+        return Usage(1 << 40, 0, 8 << 20 if Path(path) == SHARED_MEMORY else 1 << 40)
 
     def counting(store: Any) -> Topology:
         builder = StreamsBuilder()

@@ -13,7 +13,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A place of this test's own instead of the machine's."""
     place = tmp_path / "shm"
     place.mkdir()
-    monkeypatch.setattr(shared_memory, "_SHARED_MEMORY", place)
+    monkeypatch.setattr(shared_memory, "SHARED_MEMORY", place)
     return place
 
 
@@ -72,7 +72,7 @@ def test_an_application_without_stores_in_memory_leaves_no_trace(tmp_path: Path,
 def test_without_shared_memory_they_lie_in_the_directories_of_their_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_memory, "_SHARED_MEMORY", tmp_path / "nowhere")
+    monkeypatch.setattr(shared_memory, "SHARED_MEMORY", tmp_path / "nowhere")
     store = fill(tmp_path / "app")
     assert store.is_relative_to(tmp_path / "app" / "0_1")
     release_memory(tmp_path / "app")
