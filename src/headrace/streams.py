@@ -35,6 +35,7 @@ from headrace.lifecycle.states import StateListener, StateMachine, StreamsState
 from headrace.lifecycle.thread_names import ThreadNames
 from headrace.query.metadata import ApplicationMetadata, InstanceIds, Partitioner
 from headrace.serde.given import given_serde
+from headrace.state.query import check_query
 from headrace.topology import Topology
 from headrace.topology.given import check_topology
 from headrace.waiting import all_stacks, join
@@ -275,6 +276,7 @@ class Streams(Face):
 
     def query(self, store: str, query: Query) -> dict[int, QueryResult]:
         """Ask each partition of a store an interactive query; ``position`` of an answer says how far it had come."""
+        check_query(store, query)
         return self._running().replicas.query(store, query)
 
     # Metadata: one process runs an application, and has everything
