@@ -38,7 +38,7 @@ _DOING = {
 class Panel:
     """What is going on now, each restore under way, and above it what was noted and printed."""
 
-    def __init__(self, program: str, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, program: str, console: Console, clock: Callable[[], float] = time.time) -> None:
         self._console, self._clock = console, clock
         self._name = clean(program)
         self._app: Any = None
@@ -49,8 +49,6 @@ class Panel:
         self._recent: deque[tuple[float, int]] = deque()
         self._lag: int | None = None
         self._lag_is_of = -_LAG_SECONDS
-        self._busy_since: float | None = None
-        """Since when there has been something to read and no batch was done."""
         self._spinner = Spinner("dots")
         self._restores: dict[tuple[str, str, int], str] = {}
         self.is_stopping: Callable[[], bool] = lambda: False
@@ -72,7 +70,7 @@ class Panel:
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
         """Show another state."""
-        self._state, self._busy_since = new, None
+        self._state = new
 
     def batch(self, report: BatchReport) -> None:
         """Count a batch."""
@@ -80,7 +78,7 @@ class Panel:
         self._totals.update(read=report.records, written=report.written)
         self._dropped.update(report.dropped)
         self._recent.append((self._clock(), report.records))
-        self._lag_is_of, self._busy_since = -_LAG_SECONDS, None
+        self._lag_is_of = -_LAG_SECONDS
 
     def restore(self, event: RestoreEvent) -> None:
         """Show how far it is."""
@@ -98,9 +96,9 @@ class Panel:
 
     def render(self) -> RenderableType:
         """The picture of this moment."""
-        # The numbers first: what it is doing depends on them.
-        numbers = [] if self._app is None else [self._numbers()]
-        parts: list[RenderableType] = [self._headline(), *numbers]
+        parts: list[RenderableType] = [self._headline()]
+        if self._app is not None:
+            parts.append(self._numbers())
         if self._dropped:
             parts.append(Text(clean(f"dropped: {reasons(self._dropped)}"), overflow="fold"))
         parts += [Text(clean(line), overflow="fold") for line in list(self._restores.values())]
@@ -132,10 +130,10 @@ class Panel:
         return self._batch_under_way() or "Ctrl-C ends it"
 
     def _batch_under_way(self) -> str:
-        if self._busy_since is None:
-            return ""
-        name = "first batch" if self._last is None else f"batch {self._last.batch_id + 1:,}"
-        return f"{name}, {self._clock() - self._busy_since:.0f} s …"
+        batch = self._app.batch_under_way
+        if batch is None:
+            return "first batch …" if self._last is None and self._present_lag() else ""
+        return f"batch {batch.number:,}: {batch.records:,} records, {self._clock() - batch.since:.0f} s …"
 
     def _numbers(self) -> Table:
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
@@ -161,8 +159,4 @@ class Panel:
             with suppress(Exception):
                 found = [value for name, value in self._app.metrics().items() if name.name == "records-lag"]
                 self._lag = int(sum(found)) if found else self._lag
-        if not self._lag:
-            self._busy_since = None
-        elif self._busy_since is None:
-            self._busy_since = now
         return self._lag

@@ -1,7 +1,7 @@
 """What Spark's JVM, and the workers below it, write to their standard error.
 
 The last lines are kept for the case that the JVM ends. What comes while it starts is not shown: Spark greets with
-remarks. Afterwards each line is handed to ``show``; what functions of the user print in a worker comes this way too.
+remarks. Afterwards each line goes to ``sys.stderr``; what functions of the user print in a worker comes this way too.
 """
 
 from __future__ import annotations
@@ -11,22 +11,16 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
 
 log = logging.getLogger(__name__)
 
 _KEPT = 30
 
 
-def to_stderr(line: str) -> None:
-    """Where lines go unless somebody sets ``show``."""
+def _show(line: str) -> None:
     if sys.stderr is not None and not sys.stderr.closed:
         sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
-
-
-show: Callable[[str], None] = to_stderr
-"""Called for each line, in a thread of its own. Set it to have lines elsewhere; ``to_stderr`` is the way back."""
 
 
 class JvmOutput:
@@ -61,4 +55,4 @@ class JvmOutput:
                 self._last.append(text)
                 log.debug("spark: %s", text)
                 if self._is_shown:
-                    show(text)
+                    _show(text)
