@@ -5,13 +5,10 @@
 
 import tempfile
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from headrace import Streams, StreamsBuilder, Topology
-from headrace.broker import open_broker
-from headrace.broker.port import NewRecord
+from headrace import Streams, StreamsBuilder, Topology, topics
 
 
 def build() -> Topology:
@@ -32,13 +29,13 @@ def settings(home: Path) -> dict[str, Any]:
 def run(home: Path, views: Iterable[tuple[str, str]], spark: Any = None) -> dict[str, int]:
     """Send the views, let the application take them in, and ask it for its counts."""
     config = settings(home)
-    with closing(open_broker(config["bootstrap.servers"])) as broker:
-        if "views" not in broker.topics():
-            broker.create_topic("views", partitions=2)
-        broker.append([NewRecord("views", user.encode(), page.encode()) for user, page in views])
-        with Streams(build(), config, spark=spark) as app:
-            app.run_until_idle()
-            return dict(app.store("views-per-user").all())
+    with topics(config["bootstrap.servers"]) as there:
+        if "views" not in there.names():
+            there.create("views", partitions=2)
+        there.produce_all("views", views)
+    with Streams(build(), config, spark=spark) as app:
+        app.run_until_idle()
+        return dict(app.store("views-per-user").all())
 
 
 if __name__ == "__main__":

@@ -1,14 +1,11 @@
 """State as a Spark DataFrame: a session of your own runs the application and asks its store with SQL."""
 
 import tempfile
-from contextlib import closing
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from headrace import Streams, StreamsBuilder, Topology, serdes
-from headrace.broker import open_broker
-from headrace.broker.port import NewRecord
+from headrace import Streams, StreamsBuilder, Topology, serdes, topics
 
 SALES = [("tea", 3), ("cups", 2), ("tea", 5), ("milk", 1)]
 
@@ -26,15 +23,14 @@ def best_sellers(home: Path, spark: SparkSession) -> list[tuple[str, str, int]]:
         "bootstrap.servers": f"embedded:{home / 'data'}",
         "state.dir": str(home / "state"),
     }
-    with closing(open_broker(config["bootstrap.servers"])) as broker:
-        broker.create_topic("sales", partitions=2)
-        number = serdes.long()
-        broker.append([NewRecord("sales", item.encode(), number.serialize("sales", sold)) for item, sold in SALES])
-        shelves = spark.createDataFrame([("tea", "A1"), ("cups", "B2"), ("milk", "C3")], ["key", "shelf"])
-        with Streams(build(), config, spark=spark) as app:
-            app.run_until_idle()
-            sold = app.store_dataframe("sold").join(shelves, "key").where("value > 1").orderBy("value", ascending=False)
-            return [(row.key, row.shelf, row.value) for row in sold.collect()]
+    with topics(config["bootstrap.servers"], value_serde="long") as there:
+        there.create("sales", partitions=2)
+        there.produce_all("sales", SALES)
+    shelves = spark.createDataFrame([("tea", "A1"), ("cups", "B2"), ("milk", "C3")], ["key", "shelf"])
+    with Streams(build(), config, spark=spark) as app:
+        app.run_until_idle()
+        sold = app.store_dataframe("sold").join(shelves, "key").where("value > 1").orderBy("value", ascending=False)
+        return [(row.key, row.shelf, row.value) for row in sold.collect()]
 
 
 if __name__ == "__main__":

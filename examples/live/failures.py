@@ -4,13 +4,11 @@ Here it ends the application. The record is still there: mend the function, star
 """
 
 import tempfile
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, Topology
-from headrace.broker import open_broker
-from headrace.broker.port import NewRecord
+from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, Topology, topics
 from headrace.errors import HeadraceError
 
 
@@ -32,15 +30,15 @@ def run(home: Path, spark: Any = None) -> tuple[StreamsState, list[BaseException
         heard.append(error)
         return StreamThreadExceptionResponse.SHUTDOWN_CLIENT
 
-    with closing(open_broker(config["bootstrap.servers"])) as broker:
-        broker.create_topic("numbers")
-        broker.append([NewRecord("numbers", None, b"1"), NewRecord("numbers", None, b"one")])
-        app = Streams(build(), config, spark=spark)
-        app.on_uncaught_exception(handler)
-        app.start()
-        with suppress(HeadraceError):  # wait() raises it too
-            app.wait()
-        return app.state, heard
+    with topics(config["bootstrap.servers"]) as there:
+        there.create("numbers")
+        there.produce_all("numbers", [(None, "1"), (None, "one")])
+    app = Streams(build(), config, spark=spark)
+    app.on_uncaught_exception(handler)
+    app.start()
+    with suppress(HeadraceError):  # wait() raises it too
+        app.wait()
+    return app.state, heard
 
 
 if __name__ == "__main__":
