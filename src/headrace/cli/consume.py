@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Annotated, BinaryIO
 
@@ -19,6 +17,7 @@ from headrace.cli.positions import GRAMMAR, position_of
 from headrace.cli.record_format import TOKENS, Piece, RecordPrinter
 from headrace.cli.session import Session, command
 from headrace.cli.text_serdes import NAMES, text_serde
+from headrace.client.reading import merged
 
 group = typer.Typer()
 
@@ -146,9 +145,8 @@ class _Reading:
     def to_the_end(self) -> None:
         """Print what is there now."""
         ends = self.broker.end_offsets(self.positions)
-        self._skip_what_is_gone()
         try:
-            for record in self._merged(ends):
+            for record in merged(self.broker, self.positions, ends):
                 self._print(record)
                 if self.left == 0:
                     return
@@ -170,16 +168,6 @@ class _Reading:
             if all_partitions and rounds % _ROUNDS_BETWEEN_LOOKS == 0:
                 self._look_for_partitions()
 
-    def _merged(self, ends: dict[TopicPartition, int]) -> Iterator[LogRecord]:
-        parts = [
-            self._records(where, start, ends[where]) for where, start in self.positions.items() if start < ends[where]
-        ]
-        return heapq.merge(*parts, key=lambda record: record[3])
-
-    def _records(self, where: TopicPartition, start: int, end: int) -> Iterator[LogRecord]:
-        for records in self.broker.read(*where, start, end, max_records=_FLUSH_EVERY):
-            yield from records
-
     def _print(self, record: LogRecord) -> None:
         where = (record[0], record[1])
         self.lines.append(self.show(record))
@@ -198,11 +186,6 @@ class _Reading:
             self.stream.flush()
         if self.group is not None and done:
             self.broker.commit_offsets(self.group, {one: OffsetAndMetadata(offset) for one, offset in done.items()})
-
-    def _skip_what_is_gone(self) -> None:
-        """Retention may have removed what we were about to read."""
-        for one, start in self.broker.start_offsets(self.positions).items():
-            self.positions[one] = max(self.positions[one], start)
 
     def _look_for_partitions(self) -> None:
         for number in range(self.broker.topics().get(self.topic, 0)):

@@ -43,15 +43,24 @@ class Reading:
                 quiet_since = time.monotonic()
 
     def _available(self) -> Iterator[LogRecord]:
-        """The records up to the ends known. What retention removed meanwhile is passed over."""
-        starts = self._broker.start_offsets(self._positions)
-        parts = [
-            self._part(one, max(position, starts[one]), self._ends[one]) for one, position in self._positions.items()
-        ]
-        yield from heapq.merge(*parts, key=lambda record: record[3])
+        """The records up to the ends known."""
+        yield from merged(self._broker, self._positions, self._ends)
         # Compaction may have taken the last records: the end is reached all the same.
         self._positions = {one: max(position, self._ends[one]) for one, position in self._positions.items()}
 
-    def _part(self, one: TopicPartition, start: int, end: int) -> Iterator[LogRecord]:
-        for records in self._broker.read(*one, start, end) if start < end else ():
-            yield from records
+
+def merged(
+    broker: Broker, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> Iterator[LogRecord]:
+    """The records between these offsets, by timestamp as far as the order of each partition allows.
+
+    What retention removed meanwhile is passed over.
+    """
+    there = broker.start_offsets(starts)
+    parts = [_part(broker, one, max(start, there[one]), ends[one]) for one, start in starts.items()]
+    return heapq.merge(*parts, key=lambda record: record[3])
+
+
+def _part(broker: Broker, one: TopicPartition, start: int, end: int) -> Iterator[LogRecord]:
+    for records in broker.read(*one, start, end) if start < end else ():
+        yield from records
