@@ -38,7 +38,7 @@ from headrace.serde.given import given_serde
 from headrace.state.query import check_query
 from headrace.topology import Topology
 from headrace.topology.given import check_topology
-from headrace.waiting import all_stacks, join
+from headrace.waiting import LONGEST_SECONDS, LimitedLock, all_stacks, join
 
 if TYPE_CHECKING:
     from headrace.batch.reports import BatchReport, BatchUnderWay
@@ -90,7 +90,7 @@ class Streams(Face):
         self._standbys: list[StandbyListener] = []
         self._ids = InstanceIds()
         self._batch_listeners: list[Callable[[BatchReport], object]] = []
-        self._starting = threading.RLock()
+        self._starting = LimitedLock("starting the application or changing how it runs", LONGEST_SECONDS)
         self._is_paused = False
         self._waiting: list[int] = []
         self._told: BaseException | None = None

@@ -5,12 +5,19 @@ from __future__ import annotations
 import logging
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable
 
 from headrace.errors import StreamsError
 
 log = logging.getLogger(__name__)
+
+BATCH_SECONDS = 900.0
+"""How long a stop waits for the batch at hand, where its caller names no limit."""
+LONGEST_SECONDS = 2 * BATCH_SECONDS
+"""How long an application may take to start, to stop or to change how it runs: a batch, and Spark's own limits."""
+_LOOK_SECONDS = 0.5
 
 
 def overdue(what: str, seconds: float) -> StreamsError:
@@ -30,8 +37,8 @@ def join(thread: threading.Thread, seconds: float) -> None:
             raise overdue(what, seconds)
 
 
-def within(seconds: float, what: str, call: Callable[[], object]) -> None:
-    """Make a call that may never come back; what it raises is raised."""
+def within(seconds: float, what: str, call: Callable[[], object], is_busy: Callable[[], bool] = lambda: False) -> None:
+    """Make a call that may never come back; what it raises is raised. The limit does not run while ``is_busy``."""
     raised: list[BaseException] = []
 
     def run() -> None:
@@ -42,11 +49,33 @@ def within(seconds: float, what: str, call: Callable[[], object]) -> None:
 
     thread = threading.Thread(target=run, name=f"headrace-{what.replace(' ', '-')}", daemon=True)
     thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise overdue(what, seconds)
+    deadline = time.monotonic() + seconds
+    while thread.is_alive():
+        if time.monotonic() > deadline:
+            raise overdue(what, seconds)
+        thread.join(min(seconds, _LOOK_SECONDS))
+        if is_busy():
+            deadline = time.monotonic() + seconds
     if raised:
         raise raised[0]
+
+
+class LimitedLock:
+    """A lock that one thread may take several times. Who waits too long for it is told which thread has it."""
+
+    def __init__(self, what: str, seconds: float) -> None:
+        self._what, self._seconds = what, seconds
+        self._lock = threading.RLock()
+        self._holder = ""
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(timeout=self._seconds):
+            what = f"{self._holder}, which is {self._what}"
+            raise overdue(what, self._seconds)
+        self._holder = threading.current_thread().name
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
 
 def all_stacks() -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from headrace.errors import StreamsError
-from headrace.waiting import join, within
+from headrace.waiting import LimitedLock, join, within
 
 
 @pytest.fixture
@@ -47,3 +47,37 @@ def test_a_call_that_does_not_come_back_is_an_error_and_what_it_raises_is_raised
     with pytest.raises(ZeroDivisionError):
         within(30, "a result", lambda: 1 // 0)
     within(30, "nothing", lambda: None)
+
+
+def test_the_limit_of_a_call_does_not_run_while_something_is_done() -> None:
+    looks: list[None] = []
+    done = threading.Event()
+
+    def is_busy() -> bool:
+        looks.append(None)
+        if len(looks) == 5:
+            done.set()
+        return True
+
+    within(0.01, "a slow answer", lambda: done.wait(30), is_busy)
+    assert len(looks) >= 5
+
+
+def test_a_lock_that_is_held_too_long_names_its_holder() -> None:
+    lock = LimitedLock("stopping the engine", 0.01)
+    held, over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock, lock:
+            held.set()
+            over.wait(30)
+
+    holder = threading.Thread(target=hold, name="the-holder", daemon=True)
+    holder.start()
+    assert held.wait(30)
+    with pytest.raises(StreamsError, match=r"waited 0\.01 s for the-holder, which is stopping the engine"), lock:
+        pass
+    over.set()
+    join(holder, 30)
+    with lock:
+        pass

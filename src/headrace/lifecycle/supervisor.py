@@ -21,6 +21,7 @@ from headrace.lifecycle.failures import (
     without_internals,
 )
 from headrace.lifecycle.states import StateMachine, StreamsState
+from headrace.waiting import LONGEST_SECONDS, LimitedLock
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class Supervisor:
         self._is_paused = is_paused
         self._give_up = give_up
         self._backoff = backoff or Backoff()
-        self._operating = threading.RLock()
+        self._operating = LimitedLock("starting or stopping the engine", LONGEST_SECONDS)
         self._closing = threading.Event()
         self._failures: SimpleQueue[BaseException | None] = SimpleQueue()
         self._watching = threading.Thread(target=self._watch, name="headrace-supervisor", daemon=True)

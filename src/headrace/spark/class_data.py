@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 _FREE_BYTES = 1 << 30
 """An archive has 180 MB. Where space is that short it is better used otherwise."""
+_MAKING_SECONDS = 3_600.0
 _END_SECONDS = 5.0
 _LEFT_SECONDS = 86_400.0
 _USING = ("-XX:SharedArchiveFile={}", "-XX:+VerifySharedSpaces", "-Xshare:auto", "-Xlog:disable")
@@ -119,7 +120,11 @@ class ArchiveMaker:
         self._thread.join(_END_SECONDS)
 
     def _finish(self) -> None:
-        code = self._process.wait()
+        try:
+            code = self._process.wait(_MAKING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait(_END_SECONDS)
         if code == 0 and self._unfinished.exists():
             self._unfinished.replace(self._archive)
             return

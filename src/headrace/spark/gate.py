@@ -34,13 +34,23 @@ class BatchGate:
                     self._thread = None
                     self._changed.notify_all()
 
-    def close(self, timeout: float | None = None) -> bool:
+    @property
+    def is_busy(self) -> bool:
+        """Whether a batch is under way."""
+        return self._thread is not None
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether the one who asks runs the batch."""
+        return self._thread is threading.current_thread()
+
+    def close(self, timeout: float) -> bool:
         """Let no batch begin, and wait for the one under way; False where it takes longer than ``timeout`` seconds.
 
         A batch cannot wait for its own end: called from within it, the answer is False at once.
         """
         with self._changed:
             self._is_closed = True
-            if self._thread is threading.current_thread():
+            if self.is_inside:
                 return False
             return self._changed.wait_for(lambda: self._thread is None, timeout)

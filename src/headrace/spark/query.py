@@ -25,7 +25,7 @@ from headrace.spark.jvm import SPARK_ERRORS, end_of_jvm
 from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
 from headrace.spark.worker import FirstLevelFunction, LevelFunction, Shipment
-from headrace.waiting import join, overdue, within
+from headrace.waiting import BATCH_SECONDS, join, overdue, within
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -57,6 +57,7 @@ _START_TRIES = 5
 _BEGIN_SECONDS = 120.0
 _END_SECONDS = 60.0
 _STOPPING = "the streaming query to stop"
+_IDLE = "Spark to say that nothing is due"
 _TOO_SLOW = "failed to connect back"
 
 
@@ -101,7 +102,7 @@ class BatchQuery:
     def process_all(self) -> None:
         """Wait until nothing is due; raises what made it fail."""
         try:
-            self._query.processAllAvailable()
+            within(_END_SECONDS, _IDLE, self._query.processAllAvailable, lambda: self._gate.is_busy)
         except _SPARK_ERRORS as error:
             if self._failure is None:
                 self._failure = _explained(error)
@@ -109,8 +110,13 @@ class BatchQuery:
             raise self._failure
 
     def stop(self, timeout: float | None = None) -> bool:
-        """End after the batch that is under way; False where that takes longer than ``timeout`` seconds."""
-        if not self._gate.close(timeout):
+        """End after the batch that is under way; False where that takes longer than ``timeout`` seconds.
+
+        Without a ``timeout`` it waits for as long as a batch may take; then it is an error.
+        """
+        if not self._gate.close(BATCH_SECONDS if timeout is None else timeout):
+            if timeout is None and not self._gate.is_inside:
+                raise overdue("the batch under way to end", BATCH_SECONDS)
             return False
         self._end()
         join(self._watcher, _END_SECONDS)

@@ -11,7 +11,7 @@ def test_no_batch_begins_after_it_was_closed() -> None:
     gate = BatchGate()
     with gate.batch() as may_begin:
         assert may_begin
-    assert gate.close()
+    assert gate.close(timeout=30)
     with gate.batch() as may_begin:
         assert not may_begin
 
@@ -37,7 +37,7 @@ def test_closing_waits_for_the_batch_under_way_and_no_longer_than_it_is_told() -
 def test_a_batch_that_closes_it_does_not_wait_for_itself() -> None:
     gate = BatchGate()
     with gate.batch():
-        assert not gate.close()
+        assert not gate.close(timeout=30)
     assert gate.close(timeout=0)
 
 
