@@ -7,8 +7,10 @@ process for each Spark task.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -68,7 +70,14 @@ class RangeSource(DataSource):
 
     def streamReader(self, schema: Any) -> RangeReader:  # noqa: N802
         """The reader of a query."""
+        sys.excepthook = _ended
         return RangeReader(msgspec.json.decode(self.options["headrace"], type=SourceOptions))
+
+
+def _ended(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    """Why this process ends. When a query is stopped Spark hangs up, which nobody wants to read about."""
+    if not issubclass(kind, ConnectionError):
+        sys.__excepthook__(kind, error, traceback)
 
 
 class RangeReader(DataSourceStreamReader):
