@@ -105,7 +105,11 @@ def examine(address: str) -> Iterator[Check]:
     yield from (_extra(name) for name in _EXTRAS)
     start = Start(StreamsConfig({"application.id": "doctor"}), address)
     yield _java(start)
-    yield _worker_python(start)
+    if _version("pyspark") is not None:
+        home = os.environ.get("SPARK_HOME") or "the Spark that PySpark brings along"
+        yield _checked("spark home", preflight.spark_home(start), home)
+    python = os.environ.get("PYSPARK_PYTHON", sys.executable)
+    yield _checked("workers' python", preflight.worker_python(start), python)
     yield Check("sqlite", "ok", sqlite3.sqlite_version)
     yield _directory("state directory", start.config.state_dir, preflight.state_directory(start))
     yield _disk(start)
@@ -155,10 +159,8 @@ def _java(start: Start) -> Check:
     return Check("java", "ok", found)
 
 
-def _worker_python(start: Start) -> Check:
-    error = preflight.worker_python(start)
-    found = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    return Check("workers' python", "ok", found) if error is None else _failed("workers' python", error)
+def _checked(name: str, error: HeadraceError | None, found: str) -> Check:
+    return Check(name, "ok", found) if error is None else _failed(name, error)
 
 
 def _directory(name: str, directory: Path, error: HeadraceError | None) -> Check:

@@ -113,6 +113,16 @@ def test_without_java_nothing_runs(headrace: Headrace, tmp_path: Path, monkeypat
     assert "Spark needs Java 17" in java["remedy"]
 
 
+def test_another_spark_than_that_of_pyspark_fails(
+    headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found(headrace)["spark home"]["status"] == "ok"
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "nothing"))
+    spark = found(headrace, code=1)["spark home"]
+    assert "SPARK_HOME names no Spark" in spark["found"]
+    assert "Unset SPARK_HOME" in spark["remedy"]
+
+
 def test_a_python_without_headrace_cannot_run_workers(
     headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,7 +88,6 @@ class MeteredStore(ABC, Generic[S]):
 
     @property
     def is_open(self) -> bool:
-        """Whether the store can be used."""
         return self.inner.is_open
 
     @property
@@ -102,7 +101,6 @@ class MeteredStore(ABC, Generic[S]):
 
     @property
     def is_timed(self) -> bool:
-        """Whether the time of some method is taken."""
         return any(method in vars(self) for method, _ in self.timed)
 
     def note(self, topic: str, partition: int, offset: int) -> None:
@@ -178,7 +176,6 @@ class MeteredStore(ABC, Generic[S]):
         return around
 
     def query(self, query: Query, bound: PositionBound | None = None) -> QueryResult:
-        """Answer an interactive query."""
         return execute(self, query, bound)
 
     def raw_key(self, key: Any) -> bytes:
