@@ -93,7 +93,7 @@ class FaceType(type):
 
 
 class Face(metaclass=FaceType):
-    """What users hold in their hands. ``_internal`` names what is for Headrace itself and not shown."""
+    """The base of public classes. ``_internal`` names the attributes that only Headrace uses: they are not shown."""
 
     __slots__ = ()
 

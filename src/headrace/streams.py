@@ -310,9 +310,9 @@ class Streams(Face):
         return self._running().replicas.lags()
 
     def client_instance_ids(self, timeout: Duration | None = None) -> ClientInstanceIds:
-        """What tells the clients of this object apart. With ``enable.metrics.push`` off an IllegalStateError.
+        """The ids of the admin client, consumers and producers; IllegalStateError with ``enable.metrics.push`` off.
 
-        There is nobody to wait for: ``timeout`` is there for Kafka's sake.
+        ``timeout`` is there because Kafka has it: no broker is asked, so there is nothing to wait for.
         """
         self._running()
         if not self._config["enable.metrics.push"]:

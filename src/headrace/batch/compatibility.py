@@ -55,7 +55,7 @@ class Upgrade:
 
     @property
     def rebuilt(self) -> frozenset[str]:
-        """The stores that lie differently in their files now."""
+        """The stores whose files have another layout now."""
         return self._with(Effect.REBUILD)
 
     def _with(self, *effects: Effect) -> frozenset[str]:

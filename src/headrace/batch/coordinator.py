@@ -209,7 +209,7 @@ class Coordinator:
         return any(store.subtopology is not None and not store.persistent for store in stores)
 
     def _commit_upgrade(self, application: Application, upgrade: Upgrade, tasks: Mapping[TaskId, TaskProgress]) -> None:
-        """From here on the state belongs to the new topology, whoever runs it and whether or not it gets to work."""
+        """Commit that the state belongs to the new topology from here on, even if it never runs a batch."""
         notes = self.progress.notes_of_upgrade(tasks)
         if tasks is self.progress.tasks and not self.progress.has_changed:
             return

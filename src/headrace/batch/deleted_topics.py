@@ -1,4 +1,4 @@
-"""Topics that are deleted under an application: an error names them, nobody makes them again unasked."""
+"""Topics that are deleted while an application uses them: an error names them, and they are not created again."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def deleted_outputs(application: Application, topics: Iterable[str]) -> MissingO
             "Create it again with the partitions it had, then start again: "
             f"headrace topics create {first} --partitions {application.outputs[first]}"
         )
-    detail = "They are not made again unasked: with other partitions keys would be found elsewhere."
+    detail = "They are not created again by themselves: with other partitions keys would be looked for elsewhere."
     return MissingOutputTopicError(_message(gone), detail=detail, hint=hint)
 
 

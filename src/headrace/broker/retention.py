@@ -20,7 +20,7 @@ from headrace.broker.topic_config import TopicConfig
 
 @dataclass(slots=True)
 class Expired:
-    """What is removed: ``segments``, and how many ``records`` of them nobody had deleted before."""
+    """What is removed: ``segments``, and how many ``records`` in them were not deleted before."""
 
     segments: list[Segment]
     records: int = 0

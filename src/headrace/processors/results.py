@@ -1,4 +1,4 @@
-"""What the functions of ``map``, ``flat_map`` and their kin may return; anything else is an error."""
+"""What functions of ``map``, ``flat_map``, ``flat_map_values`` and ``group_by`` may return; the rest is an error."""
 
 from __future__ import annotations
 

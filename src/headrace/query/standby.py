@@ -40,7 +40,7 @@ StandbyListener: TypeAlias = Callable[[StandbyEvent], object]
 
 
 class StandbyWatch:
-    """Those who want to hear of it."""
+    """The listeners, and how they are told."""
 
     def __init__(self) -> None:
         self._listeners: list[StandbyListener] = []

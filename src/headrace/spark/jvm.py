@@ -1,4 +1,4 @@
-"""Spark's JVM: started here and not by pyspark, so that there is a limit, an exit code and a last word."""
+"""Spark's JVM. It is started here and not by pyspark, to limit the wait and to know how it ended and what it wrote."""
 
 from __future__ import annotations
 

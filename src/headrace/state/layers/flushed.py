@@ -1,4 +1,4 @@
-"""A cached store as those know it who are told what its cache flushes.
+"""A cached store without the changes that its cache still holds back: as those who follow its changes know it.
 
 A join of tables computes the change of its result from a change of one side and the row of the other side. It hears of
 rows when they are flushed, so that is how the other row has to be read. A later one in the cache will be heard of in
