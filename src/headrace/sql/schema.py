@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -76,11 +76,6 @@ WINDOW_BOUNDS = {WINDOWSTART: BIGINT, WINDOWEND: BIGINT}
 RESERVED_COLUMNS = frozenset((*PSEUDO_COLUMNS, *WINDOW_BOUNDS))
 ALL_HEADERS = Array(Struct((Field("KEY", STRING), Field("VALUE", BYTES))))
 """The type of a HEADERS column."""
-
-
-def schema_of(columns: Iterable[Column]) -> Schema:
-    """A schema of these columns."""
-    return Schema(tuple(columns))
 
 
 def in_back_ticks(name: str) -> str:

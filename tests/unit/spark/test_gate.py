@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from headrace.spark.gate import BatchGate
 
 
@@ -43,8 +45,6 @@ def test_a_batch_that_closes_it_does_not_wait_for_itself() -> None:
 
 def test_a_batch_that_fails_is_over() -> None:
     gate = BatchGate()
-    try:
-        with gate.batch():
-            raise ValueError
-    except ValueError:
-        assert gate.close(timeout=0)
+    with pytest.raises(ValueError, match="no"), gate.batch():
+        raise ValueError("no")
+    assert gate.close(timeout=0)

@@ -12,7 +12,7 @@ from headrace.sql.errors import SqlError
 from headrace.sql.formats.carrying import check_columns, check_key_types, check_wrapping
 from headrace.sql.formats.choosing import WRAP_VALUES, key_properties, named_formats, value_properties
 from headrace.sql.formats.format_info import ColumnsFormat, Feature, Format
-from headrace.sql.schema import ALL_HEADERS, RESERVED_COLUMNS, Column, Part, Schema, schema_of
+from headrace.sql.schema import ALL_HEADERS, RESERVED_COLUMNS, Column, Part, Schema
 from headrace.sql.tree.queries import WindowKind
 from headrace.sql.tree.statements import ColumnDefinition, CreateSource, Role, SourceKind
 from headrace.sql.tree.types import BIGINT, BYTES, STRING, TIMESTAMP
@@ -138,7 +138,7 @@ def _schema(statement: CreateSource, catalog: Catalog) -> Schema:
             raise SqlError("name.duplicate", message, offset=definition.at)
         seen.add(definition.name)
         columns.append(_column(definition, statement.kind, catalog))
-    return schema_of(columns)
+    return Schema(tuple(columns))
 
 
 def _column(definition: ColumnDefinition, kind: SourceKind, catalog: Catalog) -> Column:

@@ -19,9 +19,9 @@ _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def check_columns(columns: Sequence[Column], format_: Format) -> None:
     """Refuse columns that the format cannot write."""
     if format_ is formats.NONE and columns:
-        raise _refused("format.none", f"the format NONE carries no columns, and there are {_names(columns)}")
+        raise SqlError("format.none", f"the format NONE carries no columns, and there are {_names(columns)}")
     if format_ is formats.KAFKA and len(columns) > 1:
-        raise _refused("format.single-column", f"the format KAFKA carries one column only, not {_names(columns)}")
+        raise SqlError("format.single-column", f"the format KAFKA carries one column only, not {_names(columns)}")
     for column in columns:
         _check_type(column, format_)
         if format_ is formats.AVRO:
@@ -33,16 +33,16 @@ def check_key_types(columns: Sequence[Column]) -> None:
     for column in columns:
         if any(isinstance(inner, Map) for inner in parts_of(column.type)):
             message = f"the key column `{column.name}` contains a MAP: equal maps may become different bytes"
-            raise _refused("format.type", message)
+            raise SqlError("format.type", message)
 
 
 def check_wrapping(columns: Sequence[Column], format_: Format, wrap: bool) -> None:
     """Refuse WRAP_SINGLE_VALUE where it says nothing, or what the format cannot do."""
     if len(columns) > 1:
-        raise _refused("format.wrapping", f"WRAP_SINGLE_VALUE is for one value column, and there are {len(columns)}")
+        raise SqlError("format.wrapping", f"WRAP_SINGLE_VALUE is for one value column, and there are {len(columns)}")
     if (Feature.WRAP if wrap else Feature.UNWRAP) not in format_.features:
         message = f"the format {format_.name} cannot do WRAP_SINGLE_VALUE={str(wrap).lower()}"
-        raise _refused("format.wrapping", message)
+        raise SqlError("format.wrapping", message)
 
 
 def parts_of(type_: SqlType) -> Iterator[SqlType]:
@@ -79,7 +79,7 @@ def _check_avro_names(column: Column) -> None:
     for name in names:
         if not _AVRO_NAME.fullmatch(name):
             message = f"Avro has no names such as `{name}`: letters, digits and _, and no digit first"
-            raise _refused("format.name", message)
+            raise SqlError("format.name", message)
 
 
 def _base(type_: SqlType) -> str:
@@ -87,12 +87,8 @@ def _base(type_: SqlType) -> str:
 
 
 def _cannot(format_: Format, column: Column, what: str) -> SqlError:
-    return _refused("format.type", f"the format {format_.name} cannot carry the column `{column.name}`: {what}")
+    return SqlError("format.type", f"the format {format_.name} cannot carry the column `{column.name}`: {what}")
 
 
 def _names(columns: Sequence[Column]) -> str:
     return ", ".join(f"`{column.name}`" for column in columns)
-
-
-def _refused(code: str, message: str) -> SqlError:
-    return SqlError(code, message)
