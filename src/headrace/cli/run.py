@@ -38,7 +38,7 @@ UntilIdle = Annotated[bool, typer.Option("--until-idle", help="End when everythi
     "run",
     "headrace run app.py",
     "headrace run app.py:orders --threads 4",
-    "headrace run app.py --set processing.guarantee=exactly_once_v2 --set state.dir=/var/lib/app",
+    "headrace run app.py --set max.records.per.batch=10000 --set state.dir=/var/lib/app",
     "headrace run app.py --until-idle --json",
     json_help="An object per line for each batch, each change of the state and each restore.",
 )

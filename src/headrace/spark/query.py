@@ -102,10 +102,11 @@ class BatchQuery:
     def process_all(self) -> None:
         """Wait until nothing is due; raises what made it fail."""
         try:
-            within(_END_SECONDS, _IDLE, self._query.processAllAvailable, lambda: self._gate.is_busy)
-        except _SPARK_ERRORS as error:
+            within(_BEGIN_SECONDS, _IDLE, self._query.processAllAvailable, lambda: self._gate.is_busy)
+        except (StreamsError, *_SPARK_ERRORS) as error:
             if self._failure is None:
-                self._failure = _explained(error)
+                # One that does not answer has failed, too: who waits for the application's end hears of it.
+                self._failure = error if isinstance(error, StreamsError) else _explained(error)
         if self._failure is not None:
             raise self._failure
 

@@ -15,8 +15,9 @@ import pytest
 import headrace
 from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, Topology
 from headrace.broker.port import Broker, NewRecord
-from headrace.errors import InternalTopicError, LeaseHeldError, MissingOutputTopicError, ProcessingError
+from headrace.errors import InternalTopicError, LeaseHeldError, MissingOutputTopicError, ProcessingError, StreamsError
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
+from headrace.waiting import overdue, within
 from tests.integration.streams.conftest import MakeApp, send
 
 
@@ -114,6 +115,27 @@ def test_a_function_that_raises_ends_the_application_and_is_named(broker: Broker
     assert app.state is StreamsState.ERROR
     assert broker.lease_owner("app") is None
     assert broker.end_offsets([("parsed", 0)]) == {("parsed", 0): 0}
+
+
+def test_a_query_that_does_not_answer_ends_the_application_for_all_who_wait(
+    broker: Broker, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never_idle(seconds: float, what: str, *call: Any) -> None:
+        if what == "Spark to say that nothing is due":
+            raise overdue(what, seconds)
+        within(seconds, what, *call)
+
+    monkeypatch.setattr("headrace.spark.query.within", never_idle)
+    broker.create_topic("in")
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    app = make_app(builder.build())
+    app.start()
+    with pytest.raises(StreamsError, match="for Spark to say that nothing is due"):
+        app.run_until_idle()
+    with pytest.raises(StreamsError, match="for Spark to say that nothing is due"):
+        app.wait(timeout=timedelta(seconds=60))
+    assert app.state is StreamsState.ERROR
 
 
 def test_a_batch_that_failed_runs_again_where_the_handler_says_so(
