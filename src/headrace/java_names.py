@@ -111,6 +111,14 @@ IN_CLASSES: Mapping[str, Mapping[str, str]] = {
         "metadata_for_key": "query_metadata_for_key(store, key)",
         "local_threads_metadata": "metadata_for_local_threads()",
     },
+    "Topics": {
+        "send": "produce(topic, key, value)",
+        "poll": "consume(topic, timeout=timeout)",
+        "subscribe": "consume(topic)",
+        "list": "names()",
+        "list_topics": "names()",
+        "create_topics": "create(topic, partitions)",
+    },
     "RuntimeNodeContext": {
         "get_state_store": "store(name)",
         "state_store": "store(name)",

@@ -60,6 +60,7 @@ TABLE = StreamsBuilder().table("in")
         (TopologyTestDriver, "getWindowStore", "window_store"),
         (Streams, "setStateListener", "on_state_change(listener)"),
         (Streams, "cleanUp", "clean_up"),
+        (headrace.topics(), "createTopics", "create(topic, partitions)"),
         (serdes, "from_functions", "serdes.of(dumps, loads)"),
         (serdes, "String", "string"),
         (serdes, "int", "serdes.long()"),

@@ -15,6 +15,7 @@ from headrace.client.coding import Coder, GivenHeaders, new_records
 from headrace.client.reading import Reading
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, UnsupportedError
+from headrace.guesses import Face
 from headrace.instants import Instant
 from headrace.records import ConsumedRecord, RecordMetadata
 from headrace.serde.given import given_serde
@@ -27,7 +28,7 @@ GivenSerde = Any
 """A serde, or the name of one as in the configuration: ``"string"``, ``"json"``, ``"long"``."""
 
 
-class Topics:
+class Topics(Face):
     """The topics of a broker. Made by ``headrace.topics``; a context manager, and safe in threads.
 
     Keys and values are text unless the serdes say otherwise: here for all calls, or in each call. A serde may be given
