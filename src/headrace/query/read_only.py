@@ -96,9 +96,10 @@ class ReadOnlyKeyValueStore(ReadOnlyStore, Generic[KIn, VIn]):
 class ReadOnlyVersionedStore(ReadOnlyStore, Generic[KIn, VIn]):
     """The reading part of Kafka Streams' VersionedKeyValueStore."""
 
-    def get(self, key: KIn, as_of: int | None = None) -> VersionedRecord | None:
+    def get(self, key: KIn, as_of: Instant | None = None) -> VersionedRecord | None:
         """The latest version of ``key``, or the one that was valid at ``as_of``."""
-        return self._first(lambda store: store.get(key, as_of))
+        time = None if as_of is None else to_timestamp(as_of, "as_of")
+        return self._first(lambda store: store.get(key, time))
 
 
 class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
@@ -161,7 +162,7 @@ class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
 
 
 class ReadOnlySessionStore(ReadOnlyStore, Generic[KIn, VIn]):
-    """Kafka Streams' ReadOnlySessionStore."""
+    """Kafka Streams' ReadOnlySessionStore. Times are datetimes, or milliseconds since 1970."""
 
     def fetch(self, key: KIn) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key."""
@@ -171,9 +172,10 @@ class ReadOnlySessionStore(ReadOnlyStore, Generic[KIn, VIn]):
         """The sessions of one key, from the end."""
         return self._each(lambda store: store.backward_fetch(key))
 
-    def fetch_session(self, key: KIn, start: int, end: int) -> VIn | None:
+    def fetch_session(self, key: KIn, start: Instant, end: Instant) -> VIn | None:
         """The value of the session of ``key`` from ``start`` to ``end``."""
-        return self._first(lambda store: store.fetch_session(key, start, end))
+        span = _span(start, end, "start", "end")
+        return self._first(lambda store: store.fetch_session(key, *span))
 
     def fetch_keys(self, key_from: KIn | None, key_to: KIn | None) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of a range of keys; None leaves an end open."""
@@ -183,27 +185,33 @@ class ReadOnlySessionStore(ReadOnlyStore, Generic[KIn, VIn]):
         """As ``fetch_keys``, each partition from its end."""
         return self._each(lambda store: store.backward_fetch_keys(key_from, key_to))
 
-    def find_sessions(self, key: KIn, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[KIn], VIn]:
+    def find_sessions(
+        self, key: KIn, earliest_end: Instant, latest_start: Instant
+    ) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key that end no earlier and start no later."""
-        return self._each(lambda store: store.find_sessions(key, earliest_end, latest_start))
+        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
+        return self._each(lambda store: store.find_sessions(key, *span))
 
     def backward_find_sessions(
-        self, key: KIn, earliest_end: int, latest_start: int
+        self, key: KIn, earliest_end: Instant, latest_start: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``find_sessions``, from the end."""
-        return self._each(lambda store: store.backward_find_sessions(key, earliest_end, latest_start))
+        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
+        return self._each(lambda store: store.backward_find_sessions(key, *span))
 
     def find_sessions_keys(
-        self, key_from: KIn | None, key_to: KIn | None, earliest_end: int, latest_start: int
+        self, key_from: KIn | None, key_to: KIn | None, earliest_end: Instant, latest_start: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of a range of keys that end no earlier and start no later."""
-        return self._each(lambda store: store.find_sessions_keys(key_from, key_to, earliest_end, latest_start))
+        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
+        return self._each(lambda store: store.find_sessions_keys(key_from, key_to, *span))
 
     def backward_find_sessions_keys(
-        self, key_from: KIn | None, key_to: KIn | None, earliest_end: int, latest_start: int
+        self, key_from: KIn | None, key_to: KIn | None, earliest_end: Instant, latest_start: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``find_sessions_keys``, each partition from its end."""
-        return self._each(lambda store: store.backward_find_sessions_keys(key_from, key_to, earliest_end, latest_start))
+        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
+        return self._each(lambda store: store.backward_find_sessions_keys(key_from, key_to, *span))
 
 
 _KINDS: dict[str, type[ReadOnlyStore]] = {
@@ -230,5 +238,6 @@ def _as_is(held: Any) -> Any:
     return held
 
 
-def _span(time_from: Instant, time_to: Instant) -> tuple[int, int]:
-    return to_timestamp(time_from, "time_from"), to_timestamp(time_to, "time_to")
+def _span(first: Instant, last: Instant, *names: str) -> tuple[int, int]:
+    first_name, last_name = names or ("time_from", "time_to")
+    return to_timestamp(first, first_name), to_timestamp(last, last_name)

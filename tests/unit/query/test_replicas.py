@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,10 @@ from tests.unit.query.conftest import Scene
 def counts(replicas: Replicas, store: str = "counts") -> dict[str, int]:
     with replicas.store(store).all() as entries:
         return dict(entries)
+
+
+def moment(ms: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(milliseconds=ms)
 
 
 def position_files(scene: Scene) -> list[Path]:
@@ -69,6 +74,7 @@ def test_a_versioned_store_knows_its_history(scene: Scene, replicas: Replicas) -
 
     assert prices.get("tea").value == "4"
     assert prices.get("tea", 15).value == "3"
+    assert prices.get("tea", moment(15)).value == "3"
     assert [row["value"] for row in replicas.rows("prices")] == ["4"]
 
 
@@ -94,7 +100,11 @@ def test_windows_and_sessions_can_be_fetched(scene: Scene, replicas: Replicas) -
         (30, 30, 1),
     ]
     assert sessions.fetch_session("bo", 1, 3) == 2
+    assert sessions.fetch_session("bo", moment(1), moment(3)) == 2
     assert [found.start for found, _ in sessions.find_sessions("al", 5, 29)] == [12]
+    assert [found.start for found, _ in sessions.find_sessions("al", moment(5), moment(29))] == [12]
+    with pytest.raises(ArgumentError, match="latest_start must be a datetime or whole milliseconds"):
+        sessions.find_sessions("al", 5, 29.0)
 
 
 def test_a_key_value_store_has_ranges_prefixes_and_timestamps(scene: Scene, replicas: Replicas) -> None:
