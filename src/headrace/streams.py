@@ -27,12 +27,12 @@ from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
 from headrace.lifecycle.idle_settings import warn_of_idle_settings
-from headrace.lifecycle.listeners import check_outside_listener, inside_listener, is_inside_listener
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
 from headrace.lifecycle.states import StateListener, StateMachine, StreamsState
 from headrace.lifecycle.thread_names import ThreadNames
+from headrace.listeners import check_outside_listener, is_inside_listener, tell
 from headrace.query.metadata import ApplicationMetadata, InstanceIds, Partitioner
 from headrace.serde.given import given_serde
 from headrace.state.query import check_query
@@ -391,12 +391,7 @@ class Streams(Face):
     def _on_batch(self, report: BatchReport) -> None:
         self._metrics.take(report)
         self._restores.finish(report.restored)
-        for listener in self._batch_listeners:
-            try:
-                with inside_listener():
-                    listener(report)
-            except Exception:
-                log.exception("a batch listener failed")
+        tell("batch", self._batch_listeners, report)
 
     def _begin_to_close(self) -> None:
         if self._states.become(StreamsState.PENDING_SHUTDOWN):

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from headrace.batch.restore_notes import RestoreNote
-from headrace.lifecycle.listeners import inside_listener
+from headrace.listeners import tell
 
 log = logging.getLogger(__name__)
 
@@ -89,12 +89,7 @@ class RestoreWatch:
         self._open[restored] = note
 
     def _tell(self, event: RestoreEvent) -> None:
-        for listener in self._listeners:
-            try:
-                with inside_listener():
-                    listener(event)
-            except Exception:
-                log.exception("a restore listener failed at %s", event)
+        tell("restore", self._listeners, event)
 
 
 def _event(step: RestoreStep, note: RestoreNote, offset: int, restored: int) -> RestoreEvent:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from headrace.errors import IllegalStateError
-from headrace.lifecycle.listeners import inside_listener
+from headrace.listeners import tell
 
 log = logging.getLogger(__name__)
 
@@ -137,9 +137,4 @@ class StateMachine:
 
     def _tell(self, new: StreamsState, old: StreamsState) -> None:
         # Outside of the lock: a listener may ask for the state, or close the application.
-        for listener in self._listeners:
-            try:
-                with inside_listener():
-                    listener(new, old)
-            except Exception:
-                log.exception("%s: a state listener failed at the change from %s to %s", self._client_id, old, new)
+        tell("state", self._listeners, new, old)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-log = logging.getLogger(__name__)
+from headrace.listeners import tell
 
 
 class StandbyStep(Enum):
@@ -50,9 +49,4 @@ class StandbyWatch:
         self._listeners.append(listener)
 
     def tell(self, event: StandbyEvent) -> None:
-        """Call all of them; one that fails is logged."""
-        for listener in self._listeners:
-            try:
-                listener(event)
-            except Exception:
-                log.exception("a standby listener failed at %s", event)
+        tell("standby", self._listeners, event)

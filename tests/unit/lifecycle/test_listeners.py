@@ -12,6 +12,7 @@ from headrace import Streams, StreamsState
 from headrace.batch.reports import BatchReport
 from headrace.errors import IllegalStateError
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
+from headrace.query import StandbyEvent, StandbyStep
 from tests.unit.lifecycle.engine_double import EngineDouble
 
 REPORT = BatchReport(1, 1, 1, 1, 1)
@@ -68,6 +69,23 @@ def test_a_restore_listener_can_close_it(app: Streams) -> None:
     app.start()
     event = RestoreEvent(RestoreStep.START, "counts", "app-counts-changelog", 0, 0)
     in_time(lambda: app._restores._tell(event))
+    assert ended(app)
+    assert ask.answers == [False]
+
+
+def test_a_standby_listener_can_close_it(app: Streams) -> None:
+    ask = Ask(app.close)
+    app.on_standby_update(ask)
+    app.start()
+    assert app._run is not None
+    replicas = app._run.replicas
+    event = StandbyEvent(StandbyStep.START, "counts", "app-counts-changelog", 0, "0_0", 0, 0)
+
+    def follow() -> None:
+        with replicas.unchanged():
+            replicas.standbys.tell(event)
+
+    in_time(follow)
     assert ended(app)
     assert ask.answers == [False]
 
