@@ -12,6 +12,7 @@ from headrace import serde
 from headrace.broker.port import Broker, NewRecord
 from headrace.dsl.builder import StreamsBuilder
 from headrace.topology import Topology
+from headrace.waiting import join
 
 INPUT, OUTPUT, STORE = "text-input", "word-count-output", "word-counts"
 PARTITIONS = 2
@@ -26,6 +27,7 @@ SENTENCES = (
     "late is the drop that comes after the window has closed",
 )
 _PAUSE_SECONDS = 0.1
+_END_SECONDS = 60.0
 
 
 def build() -> Topology:
@@ -82,7 +84,7 @@ class Sentences:
         """No more, until ``start`` is called again."""
         self._stopping.set()
         if self._thread is not None:
-            self._thread.join()
+            join(self._thread, _END_SECONDS)
 
     def _flow(self) -> None:
         started = time.monotonic()
