@@ -69,8 +69,9 @@ def acquire(catalog: Catalog, clock: Clock, application: str, ttl_ms: int, note:
         message = f"a lease must last 1 ms or more, found {ttl_ms}"
         raise ArgumentError(message)
     owner = Owner(socket.gethostname(), os.getpid(), clock.now_ms(), note)
-    now = clock.uptime_ms()
     with catalog.write() as connection:
+        # Not before the catalog is ours: a lease that was taken while we waited would seem to be of another start.
+        now = clock.uptime_ms()
         held = _held(connection, application)
         if held is not None and _is_live(held, now):
             raise _refusal(application, held, now)

@@ -1,4 +1,8 @@
-"""When the final results of windows leave: at most once an interval, and only when stream time closed a window."""
+"""When the final results of windows leave: at most once an interval, and only when stream time closed a window.
+
+A store forgets windows soon after they close, and within an interval a batch may go through hours of stream time. So
+windows that wait for the interval leave before a record is written that would make the store forget them.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +34,13 @@ class EmitFinal:
         """Whether windows were ever emitted."""
         return self.last_close_ms != NO_TIMESTAMP
 
-    def is_due(self, close_ms: int) -> bool:
+    def is_due(self, close_ms: int, *, at_once: bool = False) -> bool:
         """Whether it is time to look for windows that closed before ``close_ms``."""
         now = self._context.current_system_time_ms
-        if now < self._next_look_ms:
-            return False
-        self._next_look_ms = now + self._interval_ms
+        if not at_once:
+            if now < self._next_look_ms:
+                return False
+            self._next_look_ms = now + self._interval_ms
         return not self.emitted_before or self.last_close_ms < close_ms
 
     def emitted(self, close_ms: int, count: int) -> None:

@@ -13,6 +13,9 @@ from headrace.processors.materialized import StoreValueGetterSupplier, ValueGett
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, ValueAndTimestamp
 from headrace.windows import EmitStrategy, SessionWindow, SessionWindows, Windowed
 
+_STEP_MS = 1000
+"""A store on disk forgets by segments, which begin at full seconds unless somebody has chosen an odd retention."""
+
 
 @dataclass
 class SessionAggregate(Aggregation):
@@ -78,6 +81,8 @@ class SessionAggregateProcessor(Processor):
             self._drop("null key")
             return
         if timestamp > self._stream_time:
+            if self._final is not None:
+                self._emit_before(timestamp, record, self._final)
             self._stream_time = timestamp
         close_ms = self._stream_time - self._close_after_ms
         aggregate = self._initializer()
@@ -117,9 +122,16 @@ class SessionAggregateProcessor(Processor):
         headers = NO_HEADERS if self._store.store_type == "session_with_headers" else record.headers
         self._forward(Record(record.key, record.value, record.key.window.end, headers))
 
-    def _emit_closed(self, record: Record[Any, Any], close_ms: int, final: EmitFinal) -> None:
+    def _emit_before(self, timestamp: int, record: Record[Any, Any], final: EmitFinal) -> None:
+        """Emit what has closed by now, where it may be forgotten when a record of ``timestamp`` is written."""
+        close_ms = timestamp - self._close_after_ms
+        step_ms = _STEP_MS if self._store.persistent else 1
+        if close_ms // step_ms > final.last_close_ms // step_ms:
+            self._emit_closed(record, self._stream_time - self._close_after_ms, final, at_once=True)
+
+    def _emit_closed(self, record: Record[Any, Any], close_ms: int, final: EmitFinal, *, at_once: bool = False) -> None:
         end_to = close_ms - 1
-        if not final.is_due(close_ms) or end_to < 0:
+        if not final.is_due(close_ms, at_once=at_once) or end_to < 0:
             return
         end_from = max(0, final.last_close_ms)
         if end_to < end_from:

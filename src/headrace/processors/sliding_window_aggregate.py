@@ -52,6 +52,9 @@ class SlidingWindowAggregateProcessor(WindowUpdater):
             return
         timestamp, difference_ms = record.timestamp, self._difference_ms
         if timestamp > self._stream_time:
+            if self._final is not None and timestamp - self._grace_ms - difference_ms >= self._final.last_close_ms:
+                # What has closed by now is forgotten when this record is written.
+                self._emit_closed(record, self._stream_time - self._grace_ms, self._final, at_once=True)
             self._stream_time = timestamp
         close_ms = self._stream_time - self._grace_ms
         if timestamp + difference_ms < close_ms:
@@ -163,8 +166,8 @@ class SlidingWindowAggregateProcessor(WindowUpdater):
             change = Change(new, old if self._send_old else None)
             self._forward_update(Windowed(record.key, window), change, timestamp, record.headers)
 
-    def _emit_closed(self, record: Record[Any, Any], close_ms: int, final: EmitFinal) -> None:
+    def _emit_closed(self, record: Record[Any, Any], close_ms: int, final: EmitFinal, *, at_once: bool = False) -> None:
         start_to = close_ms - self._difference_ms - 1
-        if final.is_due(close_ms) and start_to >= 0:
+        if final.is_due(close_ms, at_once=at_once) and start_to >= 0:
             start_from = max(0, final.last_close_ms - self._difference_ms) if final.emitted_before else 0
             final.emitted(close_ms, self._emit(record.headers, start_from, start_to))

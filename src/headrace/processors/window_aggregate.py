@@ -93,6 +93,8 @@ class WindowAggregateProcessor(WindowUpdater):
             self._drop("null key")
             return
         if timestamp > self._stream_time:
+            if self._final is not None:
+                self._emit_before(timestamp, headers, self._final)
             self._stream_time = timestamp
         close_ms = self._stream_time - self._grace_ms
         for start in self._starts_for(timestamp):
@@ -116,9 +118,16 @@ class WindowAggregateProcessor(WindowUpdater):
             change = Change(new, old if self._send_old else None)
             self._forward_update(Windowed(key, self._window_at(start)), change, timestamp, headers)
 
-    def _emit_closed(self, headers: Headers, close_ms: int, final: EmitFinal) -> None:
+    def _emit_before(self, timestamp: int, headers: Headers, final: EmitFinal) -> None:
+        """Emit what has closed by now and is forgotten when a record of ``timestamp`` is written."""
+        starts = self._starts_for(timestamp)
+        kept_from = (starts[-1] if starts else 0) - self._size_ms - self._grace_ms + (not self._store.persistent)
+        if kept_from > max(0, final.last_close_ms - self._size_ms + 1):
+            self._emit_closed(headers, self._stream_time - self._grace_ms, final, at_once=True)
+
+    def _emit_closed(self, headers: Headers, close_ms: int, final: EmitFinal, *, at_once: bool = False) -> None:
         start_to = close_ms - self._size_ms
-        if not final.is_due(close_ms) or start_to < 0:
+        if not final.is_due(close_ms, at_once=at_once) or start_to < 0:
             return
         start_from = 0
         if final.emitted_before:

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -139,3 +140,18 @@ def test_refuses_bad_arguments(broker: EmbeddedBroker) -> None:
         broker.acquire_lease("app", ttl_ms=0)
     with pytest.raises(ArgumentError, match="the application name 'a/b' is illegal"):
         broker.acquire_lease("a/b")
+
+
+def test_a_lease_that_is_taken_while_another_waits_for_the_catalog_is_not_taken_over(
+    broker: EmbeddedBroker, clock: FakeClock
+) -> None:
+    class Busy:
+        """The catalog, which another one writes to first."""
+
+        def write(self) -> Any:
+            clock.uptime += 10
+            broker.acquire_lease("app")
+            return broker._catalog.write()
+
+    with pytest.raises(LeaseHeldError):
+        leases.acquire(Busy(), clock, "app", 5000, "")  # type: ignore[arg-type]

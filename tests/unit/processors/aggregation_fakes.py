@@ -24,6 +24,8 @@ class FakeStore:
 
     is_versioned = False
 
+    persistent = True
+
     def __init__(self, *, cached: bool = False) -> None:
         self.cached = cached
         self.rows: dict[Any, Any] = {}

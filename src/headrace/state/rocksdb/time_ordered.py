@@ -8,6 +8,7 @@ same keys as those of other window and session stores.
 from __future__ import annotations
 
 import struct
+from itertools import takewhile
 from typing import Protocol
 
 from headrace.serde.bytes_keys import parse_session_key
@@ -169,8 +170,5 @@ class RocksDBTimeOrderedSessionStore(TimeOrderedStore, SegmentedSessions):
     def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
         """The sessions that end in that span, by end, start and key."""
         found = self.fetch_by_time(None, None, earliest_end, MAX_TIMESTAMP, forward=True)
-        return StoreIterator(
-            (session, value)
-            for session, value in ((parse_session_key(key), value) for key, value in found)
-            if session[2] <= latest_end
-        )
+        sessions = ((parse_session_key(key), value) for key, value in found)
+        return StoreIterator(takewhile(lambda entry: entry[0][2] <= latest_end, sessions))
