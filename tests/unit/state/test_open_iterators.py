@@ -65,29 +65,18 @@ def test_an_entry_that_is_deleted_and_evicted_under_an_iterator_stays_deleted(ro
         assert list(entries) == []
 
 
-def test_an_iterator_of_a_persistent_store_shows_it_as_it_was_when_it_was_made(context: FakeContext) -> None:
-    store = opened(stores.key_value(stores.persistent("s"), TEXT, TEXT), context)
-    store.put_all([(key, "before") for key in "abcd"])
+def test_an_iterator_has_the_values_of_the_moment_and_the_keys_of_its_beginning(
+    rows: Any, context: FakeContext
+) -> None:
+    context.cache.max_bytes = 1_000_000
+    rows.put_all([(key, "before") for key in "abcd"])
 
-    with store.all() as entries:
+    with rows.all() as entries:
         assert next(entries) == ("a", "before")
-        store.put("b", "after")
-        store.delete("c")
-        store.put("bb", "after")
-        assert list(entries) == [("b", "before"), ("c", "before"), ("d", "before")]
-    store.close()
-
-
-def test_an_iterator_of_a_store_in_memory_has_the_values_of_the_moment(context: FakeContext) -> None:
-    store = opened(stores.key_value(stores.in_memory("s"), TEXT, TEXT), context)
-    store.put_all([(key, "before") for key in "abcd"])
-
-    with store.all() as entries:
-        assert next(entries) == ("a", "before")
-        store.put("d", "after")
-        store.put("dd", "after")
-        assert list(entries) == [("b", "before"), ("c", "before"), ("d", "after")]
-    store.close()
+        rows.put("b", "after")
+        rows.delete("c")
+        rows.put("bb", "after")
+        assert list(entries) == [("b", "after"), ("d", "before")]
 
 
 @pytest.mark.parametrize("make", [stores.persistent_window, stores.in_memory_window])
@@ -123,19 +112,6 @@ def test_backward_the_windows_of_one_key_leave_out_those_that_were_deleted(conte
     store.put("a", None, 30)
 
     assert [start for start, _ in store.backward_fetch_range("a", 0, 100)] == [20, 0]
-    store.close()
-
-
-@pytest.mark.parametrize("bounds", [(None, None), ("a", None), (None, "b")])
-def test_an_open_end_of_keys_shows_each_window_once(context: FakeContext, bounds: Any) -> None:
-    context.cache.max_bytes = 1_000_000
-    store = opened(stores.window(stores.persistent_window("w", 1_000_000, 10), TEXT, TEXT), context)
-    for key, start in (("a", 0), ("b", 600_000), ("a", 900_000)):
-        store.put(key, "1", start)
-
-    found = [(key.key, key.window.start) for key, _ in store.fetch_keys(*bounds, 0, 2_000_000)]
-
-    assert found == [("a", 0), ("a", 900_000), ("b", 600_000)]
     store.close()
 
 

@@ -87,11 +87,10 @@ class Caching(Wrapped[S], ABC):
     def _merged(
         self, cached: Cached, beneath: StoreIterator[K, bytes], order: Order[K], forward: bool
     ) -> StoreIterator[K, bytes]:
-        # The iterators of a persistent store show it as it was when they were made, those of a store in memory have
-        # the values of the moment. With a cache it is the same.
-        return merged(cached if self.persistent else self._reread(cached), beneath, order, forward)
+        return merged(self._reread(cached), beneath, order, forward)
 
     def _reread(self, cached: Cached) -> Cached:
+        """The values of the moment, of entries that were evicted meanwhile too: the store beneath shows older ones."""
         for key, _ in cached:
             entry = self._cache.peek(key)
             yield key, CacheEntry(self._read_beneath(key)) if entry is None else entry

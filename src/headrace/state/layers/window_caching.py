@@ -67,23 +67,31 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
         if forward:
             first_id = self._segment_id(max(0, time_from))
             self._check_segment(min(max(0, time_to), self._segment_end(first_id)), first_id)
-        segments = self._segments(time_from, min(time_to, self._max_time))
-        ordered = segments if forward else reversed(segments)
-        return self._scan_spans((self._span(id_, key_from, key_to, time_from, time_to) for id_ in ordered), forward)
-
-    def _span(
-        self, segment_id: int, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int
-    ) -> Span:
+        last_time = min(time_to, self._max_time)
+        if key_from is None or key_to is None:
+            # An open end is open across segments, so that entries of other segments come again, as in Kafka Streams.
+            # Forward the first segment is looked through in any case, which counts as a use of what is found there.
+            first_id, last_id = self._segment_id(time_from), self._segment_id(last_time)
+            segments = range(first_id, (max(first_id, last_id) if forward else last_id) + 1)
+        else:
+            segments = self._segments(time_from, last_time)
         if key_from is not None and key_from == key_to:
-            first = max(0, time_from, segment_id * self._interval_ms)
-            last = min(time_to, self._segment_end(segment_id))
-            lower = self._cache_key(window_store_key(key_from, first))
-            return lower, self._cache_key(window_store_key(key_from, last, MAX_SEQUENCE))
+            # Backward a segment is looked through from its start, as in Kafka Streams: also that is a use.
+            first_time = time_from if forward else 0
+            spans = (self._span_of_key(id_, key_from, first_time, time_to) for id_ in segments)
+        else:
+            spans = (self._span(id_, key_from, key_to, time_to) for id_ in segments)
+        return self._scan_spans(spans if forward else reversed(list(spans)), forward)
+
+    def _span_of_key(self, segment_id: int, key: bytes, time_from: int, time_to: int) -> Span:
+        first, last = max(0, time_from, segment_id * self._interval_ms), min(time_to, self._segment_end(segment_id))
+        lower, upper = window_store_key(key, first), window_store_key(key, last, MAX_SEQUENCE)
+        return self._cache_key(lower), self._cache_key(upper)
+
+    def _span(self, segment_id: int, key_from: bytes | None, key_to: bytes | None, time_to: int) -> Span:
         prefix = SEGMENT_ID.pack(segment_id)
-        lower = b"" if key_from is None else self._schema.lower_bound(key_from)
-        if key_to is None:
-            return prefix + lower, SEGMENT_ID.pack(segment_id + 1)
-        return prefix + lower, prefix + self._schema.upper_bound(key_to, time_to)
+        lower = None if key_from is None else prefix + self._schema.lower_bound(key_from)
+        return lower, None if key_to is None else prefix + self._schema.upper_bound(key_to, time_to)
 
     def _rank(self, window: WindowKey) -> bytes:
         return self._cache_key(window_store_key(*window))
