@@ -50,7 +50,7 @@ def test_a_jvm_that_is_killed_fails_the_query_with_a_cause_and_a_new_start_goes_
             children.kill(jvm)
         code, said = process.wait(children.SECONDS), children.said_by(scene)
     assert code == 0, said
-    assert "failure StreamsError: Spark could not run the batch" in said
+    assert "failure StreamsError: Spark's JVM ended: signal 9" in said
     assert workers and not any(map(state_of, workers))
     scene.check()
 

@@ -54,6 +54,7 @@ def test_only_the_shipped_application_is_ever_unpickled() -> None:
     assert uses == {
         ("spark/query.py", "cloudpickle.dumps"),
         ("spark/shipping.py", "cloudpickle.register_pickle_by_value"),
+        ("spark/travel.py", "cloudpickle.Pickler"),
         ("spark/worker.py", "cloudpickle.loads"),
     }
 
