@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from headrace.errors import OperatorTypeError, user_line
+from headrace.functions import refuse_async, takes, where
 from headrace.near_names import did_you_mean
 from headrace.serde.given import given_serde
 
@@ -60,24 +61,25 @@ def _argument_error(name: str, names: list[str], kwargs: dict[str, Any], error: 
 
 
 def check_function(function: Any, arity: int, *, operator: str, argument: str, with_key: bool = True) -> None:
-    """Refuse what cannot be called with ``arity`` positional arguments; builtins without a signature pass.
+    """Refuse async functions and what cannot take ``arity`` positional arguments; builtins without a signature pass.
 
     ``with_key`` says whether an operator of that name has this switch here.
     """
     if not callable(function):
         message = f"{operator}(): {argument} must be a function of {arity} argument(s), not {function!r}"
         raise OperatorTypeError(message, hint="Give a function, a lambda or another callable.", at=user_line())
+    refuse_async(f"{operator}(): {argument}", function, user_line())
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         return
-    if not _takes(signature, arity):
+    if not takes(signature, arity):
         message = f"{operator}(): {argument} is called with {arity} argument(s), but takes {signature}"
         raise OperatorTypeError(
             message,
-            detail=f"function {_where(function)}",
+            detail=f"function {where(function)}",
             hint=_KEY_TOO
-            if with_key and operator in _WITH_KEY and _takes(signature, arity + 1)
+            if with_key and operator in _WITH_KEY and takes(signature, arity + 1)
             else "Let the function take just these arguments.",
             at=user_line(),
         )
@@ -85,17 +87,3 @@ def check_function(function: Any, arity: int, *, operator: str, argument: str, w
 
 _WITH_KEY = frozenset({"map_values", "flat_map_values", "join", "left_join", "outer_join"})
 _KEY_TOO = "with_key=True gives the function the key as well."
-
-
-def _takes(signature: inspect.Signature, arity: int) -> bool:
-    try:
-        signature.bind(*(None,) * arity)
-    except TypeError:
-        return False
-    return True
-
-
-def _where(function: Any) -> str:
-    code = getattr(function, "__code__", None)
-    name = getattr(function, "__qualname__", repr(function))
-    return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.errors import ArgumentError, TopologyError
+from headrace.functions import refuse_async
 from headrace.names import check_legal, check_node_name
 from headrace.topology.nodes import SinkNode, TopologyGraph
 
@@ -80,15 +81,19 @@ def compiled_pattern(graph: TopologyGraph, pattern: str | re.Pattern[str], at: s
 
 
 def fresh_processors(name: str, supplier: Any, at: str | None) -> None:
-    """A supplier must give a new processor at each call."""
+    """A supplier must give a new processor at each call, and one that can be called as processors are."""
     if not callable(supplier):
         message = f"the supplier of {name!r} must be a class or a function without arguments, not {supplier!r}"
         raise ArgumentError(message, hint="Pass the processor's class, not an instance of it.", at=at)
-    if supplier() is supplier():
+    refuse_async(f"the supplier of {name!r}", supplier, at)
+    processor = supplier()
+    if processor is supplier():
         message = f"the supplier of {name!r} gives the same processor at each call"
         raise ArgumentError(
             message, hint="Each task needs its own: pass the class, or a function that makes a new one.", at=at
         )
+    for method in ("init", "process", "close"):
+        refuse_async(f"{method}() of the processor {name!r}", getattr(processor, method, None), at)
 
 
 def store_name(builder: Any, at: str | None) -> str:

@@ -1,0 +1,37 @@
+"""What can be said about a function of the user before it is called."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from headrace.errors import OperatorTypeError
+
+
+def refuse_async(what: str, function: Any, at: str | None) -> None:
+    """Raise where calling ``function`` would only make a coroutine, which nobody awaits: nothing of it would run."""
+    kinds = (function, getattr(function, "__call__", None))  # noqa: B004 - an object may have an async __call__
+    if any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in kinds):
+        message = f"{what} is an async function, which is not awaited here"
+        raise OperatorTypeError(
+            message,
+            detail=f"function {where(function)}",
+            hint="Give a plain function; asyncio.run(...) inside it runs what is async.",
+            at=at,
+        )
+
+
+def takes(signature: inspect.Signature, arity: int) -> bool:
+    """Whether a function can be called with that many positional arguments."""
+    try:
+        signature.bind(*(None,) * arity)
+    except TypeError:
+        return False
+    return True
+
+
+def where(function: Any) -> str:
+    """The name of ``function`` and the line of its definition, where it has one."""
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", repr(function))
+    return f"{name} at {code.co_filename}:{code.co_firstlineno}" if code else name
