@@ -14,6 +14,7 @@ from headrace.batch.copartitioning import enforce_copartitioning
 from headrace.batch.existing_topics import check_existing
 from headrace.batch.task_id import TaskId
 from headrace.errors import MissingSourceTopicError, TopologyError
+from headrace.near_names import did_you_mean
 from headrace.topology.nodes import SourceNode
 
 if TYPE_CHECKING:
@@ -165,10 +166,16 @@ def _check_sources_exist(
     raise MissingSourceTopicError(
         message,
         detail="; ".join(f"{reader}: {', '.join(topics)}" for reader, topics in missing.items() if topics),
-        hint="Create them before the application starts: "
-        f"headrace topics create {names[0]} --partitions N --broker {shlex.quote(address)}",
+        hint=_remedy(names, known, address),
         at=next((node.built_at for node in graph.sources() if names[0] in node.topics), None),
     )
+
+
+def _remedy(missing: Sequence[str], known: Iterable[str], address: str) -> str:
+    near = next((hint for topic in missing if (hint := did_you_mean(topic, sorted(known)))), None)
+    start = "Create them" if near is None else f"{near} Or create what is missing"
+    create = f"headrace topics create {missing[0]} --partitions N --broker {shlex.quote(address)}"
+    return f"{start} before the application starts: {create}"
 
 
 def _repartition_counts(

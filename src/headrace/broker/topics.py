@@ -148,7 +148,7 @@ def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
 def _unknown(connection: sqlite3.Connection, name: str) -> UnknownTopicError:
     message = f"there is no topic {name!r}"
     names = [row[0] for row in connection.execute("SELECT name FROM topics")]
-    return UnknownTopicError(message, hint=did_you_mean(name, names) or "Create it first.")
+    return UnknownTopicError(message, hint=did_you_mean(name, names) or "headrace topics list shows those there are.")
 
 
 def _add_partitions(connection: sqlite3.Connection, topic_id: int | None, numbers: range) -> None:

@@ -27,7 +27,7 @@ def unknown_topic(topic: str | None, address: str, there: Iterable[str]) -> Unkn
         detail = f"{address} has no topics."
         hint = f"Are the topics elsewhere? Say where: {elsewhere}. Or create one first: topics.create(NAME)."
         return UnknownTopicError(message, detail=detail, hint=hint)
-    hint = did_you_mean(topic, names) or f"Create it first: topics.create({topic!r})."
+    hint = did_you_mean(topic, names) or f"topics.names() gives those there are, topics.create({topic!r}) makes it."
     return UnknownTopicError(message, detail=f"The topics at {address} are {', '.join(names[:10])}.", hint=hint)
 
 

@@ -162,6 +162,13 @@ def test_a_missing_source_topic_is_an_error(existing: dict[str, int | None]) -> 
     assert "programs.py" in (error.value.at or "")
 
 
+def test_a_misspelt_source_topic_is_shown_its_near_name() -> None:
+    with pytest.raises(MissingSourceTopicError) as error:
+        plan(stream_table_join, {"users": 4, "click": 4})
+    assert str(error.value.hint).startswith("Did you mean 'click'? Or create what is missing before")
+    assert "headrace topics create clicks" in str(error.value.hint)
+
+
 def test_a_missing_topic_of_a_global_table_is_an_error() -> None:
     with pytest.raises(MissingSourceTopicError, match="missing: rates"):
         plan(lambda b: b.global_table("rates", store="rates"), {})

@@ -106,6 +106,12 @@ def test_a_topic_that_is_missing_is_named(headrace: Headrace, broker: Broker) ->
     assert "source topics are missing: lines" in headrace.fails("run", "app.py", code=3)
 
 
+def test_so_is_the_topic_that_was_probably_meant(headrace: Headrace, broker: Broker) -> None:
+    broker.delete_topic("lines")
+    broker.create_topic("line")
+    assert "hint: Did you mean 'line'? Or create what is missing" in headrace.fails("run", "app.py", code=3)
+
+
 STARTS_ITSELF = """
 from headrace import Streams
 

@@ -60,6 +60,10 @@ class TestManaging:
             topics.produce("line", None, "a")
         assert caught.value.hint == "Did you mean 'lines'?"
 
+        with pytest.raises(UnknownTopicError) as caught:
+            topics.consume("nope")
+        assert str(caught.value.hint).startswith("topics.names() gives those there are")
+
     def test_a_directory_without_topics_says_where_to_look(self, topics: Topics) -> None:
         topics.delete("lines")
         with pytest.raises(UnknownTopicError) as caught:
