@@ -21,6 +21,14 @@ def refuse_async(what: str, function: Any, at: str | None) -> None:
         )
 
 
+def signature_of(function: Any) -> inspect.Signature | None:
+    """The parameters of ``function``; None for builtins that do not tell."""
+    try:
+        return inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+
+
 def takes(signature: inspect.Signature, arity: int) -> bool:
     """Whether a function can be called with that many positional arguments."""
     try:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -108,51 +106,6 @@ def test_one_that_wants_the_key_as_well_hears_of_with_key() -> None:
     with pytest.raises(errors.OperatorTypeError) as caught:
         builder.table("left").join(builder.table("right"), lambda key, left, right: left)  # type: ignore[arg-type, misc]
     assert caught.value.hint == "Let the function take just these arguments."  # joins of tables have no such switch
-
-
-async def later(*arguments: Any) -> bool:
-    return False
-
-
-async def one_by_one(*arguments: Any) -> AsyncIterator[bool]:
-    yield False
-
-
-class Later:
-    async def __call__(self, *arguments: Any) -> bool:
-        return False
-
-
-@pytest.mark.parametrize("function", [later, one_by_one, Later(), functools.partial(later, 1)])
-def test_async_functions_are_refused_because_nobody_awaits_them(function: Any) -> None:
-    with pytest.raises(errors.OperatorTypeError) as caught:
-        StreamsBuilder().stream("in").filter(function)
-
-    assert caught.value.message == "filter(): predicate is an async function, which is not awaited here"
-    assert caught.value.hint == "Give a plain function; asyncio.run(...) inside it runs what is async."
-    assert caught.value.at == f"{__file__}:{line() - 4}"
-
-
-class ProcessesLater(Processor):
-    async def process(self, record: Any) -> None: ...  # type: ignore[override]
-
-
-class StartsLater(Nothing):
-    async def init(self, context: Any) -> None: ...  # type: ignore[override]
-
-
-@pytest.mark.parametrize(("supplier", "method"), [(ProcessesLater, "process"), (StartsLater, "init")])
-def test_so_are_async_methods_of_processors(supplier: Any, method: str) -> None:
-    stream = StreamsBuilder().stream("in")
-    for operator in (stream.process, stream.process_values):
-        with pytest.raises(errors.OperatorTypeError) as caught:
-            operator(supplier)
-        assert caught.value.message.startswith(f"{method}() of the processor 'process")
-        assert f"{supplier.__name__}.{method} at {__file__}" in str(caught.value.detail)
-        assert caught.value.at == f"{__file__}:{line() - 3}"
-
-    with pytest.raises(errors.OperatorTypeError, match="which is not awaited here"):
-        Topology().add_source("source", "in").add_processor("p", supplier, parents="source")
 
 
 def test_what_cannot_be_called_is_no_function() -> None:

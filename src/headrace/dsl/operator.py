@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from headrace.errors import OperatorTypeError, user_line
-from headrace.functions import refuse_async, takes, where
+from headrace.functions import refuse_async, signature_of, takes, where
 from headrace.near_names import did_you_mean
 from headrace.serde.given import given_serde
 
@@ -69,11 +69,8 @@ def check_function(function: Any, arity: int, *, operator: str, argument: str, w
         message = f"{operator}(): {argument} must be a function of {arity} argument(s), not {function!r}"
         raise OperatorTypeError(message, hint="Give a function, a lambda or another callable.", at=user_line())
     refuse_async(f"{operator}(): {argument}", function, user_line())
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return
-    if not takes(signature, arity):
+    signature = signature_of(function)
+    if signature is not None and not takes(signature, arity):
         message = f"{operator}(): {argument} is called with {arity} argument(s), but takes {signature}"
         raise OperatorTypeError(
             message,

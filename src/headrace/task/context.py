@@ -28,6 +28,7 @@ from headrace.records import (
     RecordMetadata,
 )
 from headrace.state.contracts import ChangeLogger, RestoreCallback, StateStore
+from headrace.task.failures import ONE_RECORD
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -218,7 +219,7 @@ class RuntimeNodeContext(Face):
         task = self._task
         if not task.is_active:
             raise self._out_of_scope("forward")
-        targets = self._children if child is None else (self._child(child),)
+        targets = self._children if child is None else (self._child(child, record),)
         timestamp, headers = task.timestamp, task.headers
         if task.origin is None or (record.timestamp == timestamp and record.headers is headers):
             for process in targets:
@@ -358,13 +359,17 @@ class RuntimeNodeContext(Face):
         """The highest timestamp the task has seen; -1 before the first record."""
         return self._task.host.stream_time
 
-    def _child(self, name: str) -> Process:
+    def _child(self, name: Any, record: Any) -> Process:
+        if not isinstance(record, Record):
+            message = f"forward() of {self.node_name} got {record!r} and {name!r} instead of a record"
+            raise StreamsError(message, hint=ONE_RECORD)
         try:
             return self._by_name[name]
-        except KeyError:
+        except (KeyError, TypeError):
             message = f"{self.node_name} has no child called {name!r} to forward to"
             children = ", ".join(self._by_name) or "none"
-            raise StreamsError(message, detail=f"its children are: {children}") from None
+            hint = did_you_mean(name, self._by_name) or "Without a name forward() hands the record to all children."
+            raise StreamsError(message, detail=f"its children are: {children}", hint=hint) from None
 
     def _too_early(self, *_: Any) -> None:
         message = f"{self.node_name} forwarded a record before all nodes were initialised"

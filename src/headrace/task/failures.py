@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 from headrace.errors import HeadraceError, ProcessingError
+from headrace.processors.api import FixedKeyProcessor, Processor
 from headrace.records import RecordContext
 
 _PACKAGE = str(Path(__file__).parent.parent)
@@ -72,9 +73,31 @@ def processing_error(
     return ProcessingError(
         headline(error),
         detail=_joined(during, details(error)),
-        hint=getattr(error, "hint", None) or _GO_ON,
+        hint=remedy(error) or _GO_ON,
         at=place(error, node, context),
     )
+
+
+def remedy(error: BaseException) -> str | None:
+    """What to do about ``error``; None where only the user can know.
+
+    >>> remedy(NameError("name 'cout' is not defined"))
+    'This looks like a mistake in the program: correct it and start again, nothing was skipped.'
+    """
+    if isinstance(error, HeadraceError):
+        return error.hint
+    if isinstance(error, AttributeError) and error.name == "context" and isinstance(error.obj, _PROCESSORS):
+        return "Call super().init(context) at the beginning of the processor's init(): that keeps the context."
+    if isinstance(error, AttributeError) and error.name == "timestamp" and _is_raised_here(error):
+        return ONE_RECORD
+    # A null in the data gives such errors, too: there it may be right to go on without the record.
+    is_mistake = isinstance(error, (TypeError, AttributeError, NameError)) and "NoneType" not in str(error)
+    return _MISTAKE if is_mistake else None
+
+
+def _is_raised_here(error: BaseException) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].filename.startswith(_PACKAGE)
 
 
 def headline(error: BaseException) -> str:
@@ -115,7 +138,10 @@ def add_line(error: HeadraceError, built_at: Mapping[str, str | None]) -> None:
 
 
 _LINE = re.compile(r"^(?!node |record ).*:\d+$")
+_PROCESSORS = (Processor, FixedKeyProcessor)
 _GO_ON = "Set processing.exception.handler to log_and_continue, or to your own, to go on without such records."
+_MISTAKE = "This looks like a mistake in the program: correct it and start again, nothing was skipped."
+ONE_RECORD = "forward() takes one record: record.with_value(...), or Record(key, value, timestamp)."
 
 
 def _joined(*texts: str | None) -> str | None:

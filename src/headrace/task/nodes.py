@@ -23,7 +23,7 @@ from headrace.serde.primitives import StringSerde
 from headrace.serde.windowed import InnerKeyPartitioner
 from headrace.task.column_writer import column_writer
 from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, Take, TaskContext
-from headrace.task.failures import details, headline, place, processing_error
+from headrace.task.failures import details, headline, place, processing_error, remedy
 from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
 from headrace.task.handlers import Decision, ErrorHandlerContext, ask
 from headrace.topology import nodes as specs
@@ -347,7 +347,7 @@ def _lifecycle_error(what: str, node: str, error: Exception) -> StreamsError:
     return StreamsError(
         headline(error),
         detail=f"{during}; {known}" if known else during,
-        hint=getattr(error, "hint", None),
+        hint=remedy(error),
         at=place(error, node),
     )
 

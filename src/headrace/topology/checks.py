@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-from headrace.errors import ArgumentError, TopologyError
-from headrace.functions import refuse_async
+from headrace.errors import ArgumentError, OperatorTypeError, TopologyError
+from headrace.functions import refuse_async, signature_of, takes, where
 from headrace.names import check_legal, check_node_name
 from headrace.topology.nodes import SinkNode, TopologyGraph
 
@@ -94,6 +94,20 @@ def fresh_processors(name: str, supplier: Any, at: str | None) -> None:
         )
     for method in ("init", "process", "close"):
         refuse_async(f"{method}() of the processor {name!r}", getattr(processor, method, None), at)
+    _takes_a_record(name, getattr(processor, "process", None), at)
+
+
+def _takes_a_record(name: str, process: Any, at: str | None) -> None:
+    signature = signature_of(process)
+    if signature is None or takes(signature, 1):
+        return
+    message = f"process() of the processor {name!r} is called with 1 argument, a record, but takes {signature}"
+    raise OperatorTypeError(
+        message,
+        detail=f"function {where(process)}",
+        hint="Let it be process(self, record): record.key, record.value and record.timestamp are there.",
+        at=at,
+    )
 
 
 def store_name(builder: Any, at: str | None) -> str:
