@@ -15,7 +15,6 @@ from headrace.errors import ArgumentError, SerializationError, user_line
 from headrace.serde.contract import shorten, wrong_type
 from headrace.type_variables import T
 
-_NOTE = "__msgspec_cache__"
 _OTHER_SERDE = "Was the topic written with another serde, or by an older version of the program?"
 
 
@@ -82,7 +81,7 @@ def _codec(kind: Any) -> _Codec:
     if isinstance(msgspec.inspect.type_info(kind), msgspec.inspect.CustomType):
         message = "it is a plain class" if isinstance(kind, type) else "it is an object, not a type"
         raise TypeError(message)
-    encode, decode = msgspec.json.Encoder().encode, _decoder(kind).decode
+    encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(kind).decode
 
     def checked(value: Any) -> bytes:
         data = encode(value)
@@ -90,15 +89,6 @@ def _codec(kind: Any) -> _Codec:
         return data
 
     return _Codec(checked if is_typeddict(kind) else encode, decode, (msgspec.MsgspecError, TypeError))
-
-
-def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    decoder = msgspec.json.Decoder(kind)
-    # What msgspec notes on a class cannot travel, and with it neither could the functions that speak of the class.
-    for owner, _ in _annotations(kind):
-        if _NOTE in vars(owner):
-            delattr(owner, _NOTE)
-    return decoder
 
 
 def _annotations(kind: Any, seen: frozenset[Any] = frozenset()) -> Iterator[tuple[Any, dict[str, Any]]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import pyarrow as pa
-from pyspark import Broadcast, cloudpickle
+from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.batch.parcels import Parcel
@@ -23,6 +23,7 @@ from headrace.private_directories import make_private
 from headrace.spark.gate import BatchGate
 from headrace.spark.jvm import SPARK_ERRORS, end_of_jvm
 from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
+from headrace.spark.shipping import packed
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
 from headrace.spark.worker import FirstLevelFunction, LevelFunction, Shipment
 from headrace.waiting import BATCH_SECONDS, join, overdue, within
@@ -82,7 +83,7 @@ class BatchQuery:
         self._ending = threading.Lock()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
-        shipped = Shipment(uuid.uuid4().hex, broker, cloudpickle.dumps(application))  # type: ignore[no-untyped-call]
+        shipped = Shipment(uuid.uuid4().hex, broker, packed(application))
         self._directory = _new_checkpoint(application.config.application_dir, shipped.run)
         try:
             self._groups = max(1, min(len(self._plan.tasks), session.sparkContext.defaultParallelism))

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from pyspark import cloudpickle
-
 from headrace.errors import ConfigError, HeadraceError, OperatorTypeError
+from headrace.spark.shipping import ProgramPickler
 
 if TYPE_CHECKING:
     from headrace.topology import Topology
@@ -72,7 +71,7 @@ def _travels(thing: Any) -> bool:
 
 def _refusal(thing: Any) -> Exception | None:
     try:
-        cloudpickle.Pickler(_Nowhere()).dump(thing)  # type: ignore[no-untyped-call]
+        ProgramPickler(_Nowhere()).dump(thing)  # type: ignore[no-untyped-call]
     except Exception as error:
         return error
     return None
@@ -120,6 +119,8 @@ def _parts(thing: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(thing, functools.partial):
         yield from (("", part) for part in (thing.func, *thing.args))
         yield from ((f".{name}", part) for name, part in thing.keywords.items())
+    elif isinstance(thing, functools._lru_cache_wrapper):
+        yield "", thing.__wrapped__
     elif isinstance(thing, types.FunctionType):
         yield from _captured(thing)
     elif isinstance(thing, Mapping):

@@ -10,13 +10,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TypedDict
 
-import cloudpickle
 import msgspec
 import pydantic
 import pytest
+from pyspark import cloudpickle
 
 from headrace import StreamsBuilder, TopologyTestDriver, serdes
 from headrace.errors import ArgumentError, SerializationError, StreamsError, WrongTypeError
+from headrace.spark.shipping import packed, ship_by_value
 
 NOON = datetime(2024, 1, 1, 12, tzinfo=timezone.utc)
 
@@ -141,11 +142,11 @@ def elsewhere(shipped: bytes, directory: str) -> subprocess.CompletedProcess[byt
 
 
 def shipped_by_value(value: Any) -> bytes:
-    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    ship_by_value(sys.modules[__name__])
     try:
-        return bytes(cloudpickle.dumps(value))
+        return packed(value)
     finally:
-        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
+        cloudpickle.unregister_pickle_by_value(sys.modules[__name__])  # type: ignore[no-untyped-call]
 
 
 def test_serdes_travel_to_processes_that_do_not_know_the_module_of_the_type() -> None:
@@ -167,5 +168,5 @@ def test_a_struct_of_an_imported_module_travels(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "structs_of_a_program.py").write_text("import msgspec\nclass Hit(msgspec.Struct):\n    page: str\n")
     monkeypatch.syspath_prepend(tmp_path)
     hit = importlib.import_module("structs_of_a_program").Hit
-    ran = elsewhere(cloudpickle.dumps([(serdes.json(hit), b'{"page":"home"}')]), str(tmp_path))
+    ran = elsewhere(packed([(serdes.json(hit), b'{"page":"home"}')]), str(tmp_path))
     assert ran.stdout == b'{"page":"home"}\n', ran.stderr.decode()

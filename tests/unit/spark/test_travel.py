@@ -99,6 +99,16 @@ def test_functions_that_functions_use_are_looked_at() -> None:
     assert "a lambda uses helper.lock, which is a lock" in refused(mapping(lambda value: helper())).message
 
 
+def test_functions_with_a_cache_are_looked_at() -> None:
+    lock = threading.Lock()
+
+    @functools.cache
+    def cached(value: Any) -> Any:
+        return value, lock
+
+    assert "cached() uses lock, which is a lock" in refused(mapping(cached)).message
+
+
 def test_defaults_are_looked_at_too() -> None:
     def locked(value: Any, one: Any = threading.Lock()) -> Any:  # noqa: B008
         return one
