@@ -150,10 +150,10 @@ class _Run:
         """Count what tasks drop. The engine reports it after the commit, so a crash in between would hide it."""
         drop = TaskContext.drop
 
-        def counted(context: TaskContext, reason: str, node: str | None = None) -> None:
+        def counted(context: TaskContext, reason: str, *where: Any) -> None:
             if self._attempts:
                 self._attempts[-1].dropped[reason] += 1
-            drop(context, reason, node)
+            drop(context, reason, *where)
 
         with patch.object(TaskContext, "drop", counted):
             yield
