@@ -43,6 +43,15 @@ def clean_lines(text: str) -> str:
     return _CONTROL_IN_LINES.sub(_shown, _encodable(text))
 
 
+def counted(count: int, noun: str) -> str:
+    """How many of what.
+
+    >>> counted(1, "record"), counted(1200, "record")
+    ('1 record', '1,200 records')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def redacted(text: str) -> str:
     """``text`` without the passwords of addresses.
 

@@ -13,6 +13,7 @@ import typer
 from headrace.broker.port import Broker, NewRecord
 from headrace.cli.escapes import unescaped
 from headrace.cli.exits import NotFoundError, UsageError
+from headrace.cli.output import counted
 from headrace.cli.positions import time_of
 from headrace.cli.record_lines import LineReader, batches, header_of
 from headrace.cli.session import Session, command
@@ -99,7 +100,7 @@ def produce(
         _check_topic(broker, topic, partition)
         for name in files or ("-",):
             written = _append_all(broker, reader, name, written)
-    session.out.note(f"appended {written:,} record{'' if written == 1 else 's'} to {topic}")
+    session.out.note(f"appended {counted(written, 'record')} to {topic}")
 
 
 def _append_all(broker: Broker, reader: LineReader, name: str, written: int) -> int:

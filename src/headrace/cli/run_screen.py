@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.cli.output import Output
+from headrace.cli.output import Output, counted
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ class Lines(_Events):
         """The report as a line."""
         dropped = f", dropped {reasons(report.dropped)}" if report.dropped else ""
         self._out.line(
-            f"batch {report.batch_id}: {report.records:,} records read, {report.written:,} written"
+            f"batch {report.batch_id}: {counted(report.records, 'record')} read, {report.written:,} written"
             f"{dropped}, {report.duration_ms / 1000:.2f} s"
         )
 
     def restore(self, event: RestoreEvent) -> None:
         """The beginning and the end of a restore as lines."""
         if event.step is not RestoreStep.BATCH:
-            done = f", {event.restored:,} records" if event.step is RestoreStep.END else ""
+            done = f", {counted(event.restored, 'record')}" if event.step is RestoreStep.END else ""
             self._out.note(f"restore of {event.store} from {event.topic}-{event.partition}: {event.step.value}{done}")
 
 

@@ -11,6 +11,7 @@ import typer
 from headrace.broker.port import Broker, TopicDescription
 from headrace.cli.assignments import settings_of
 from headrace.cli.exits import UsageError
+from headrace.cli.output import counted
 from headrace.cli.session import Session, command
 from headrace.errors import TopicExistsError, UnknownTopicError
 from headrace.names import problem_with
@@ -86,7 +87,7 @@ def create_topic(
             if not if_not_exists:
                 raise
             created, partitions = False, broker.topics()[name]
-    said = f"created topic {name} with {_plural(partitions, 'partition')}" if created else f"topic {name} is there"
+    said = f"created topic {name} with {counted(partitions, 'partition')}" if created else f"topic {name} is there"
     session.out.done(said, {"topic": name, "partitions": partitions, "created": created})
 
 
@@ -133,7 +134,7 @@ def delete_topics(session: Session, names: Names, yes: Yes = False, if_exists: I
     with session.broker() as broker:
         found = [name for name in dict.fromkeys(names) if _is_there(broker, name, if_exists=if_exists)]
         if found:
-            session.confirm(f"delete {_plural(len(found), 'topic')} for good: {', '.join(found)}?", yes=yes)
+            session.confirm(f"delete {counted(len(found), 'topic')} for good: {', '.join(found)}?", yes=yes)
         for name in found:
             broker.delete_topic(name)
     session.out.done(f"deleted {', '.join(found) or 'nothing'}", {"deleted": found})
@@ -158,7 +159,7 @@ def _readers(broker: Broker, topic: str) -> dict[str, int]:
 def _show(session: Session, topic: TopicDescription, readers: Mapping[str, int]) -> None:
     out = session.out
     totals = (
-        f"{_plural(len(topic.partitions), 'partition')}, {_plural(_records(topic), 'record')}, {topic.size:,} bytes"
+        f"{counted(len(topic.partitions), 'partition')}, {counted(_records(topic), 'record')}, {topic.size:,} bytes"
     )
     out.line(f"{topic.name}: {totals}", style="bold")
     out.line(f"created {_time(topic.created_ms)}")
@@ -177,7 +178,7 @@ def _show(session: Session, topic: TopicDescription, readers: Mapping[str, int])
 def _expired(topic: TopicDescription) -> list[str]:
     """What retention has removed, a line for each partition that has lost something."""
     return [
-        f"partition {one.partition}: retention removed {_plural(one.expired_records, 'record')}, "
+        f"partition {one.partition}: retention removed {counted(one.expired_records, 'record')}, "
         f"the last of them at {_time(one.expired_ms)}"
         for one in topic.partitions
         if one.expired_ms is not None
@@ -221,7 +222,3 @@ def _shown_settings(config: Mapping[str, str]) -> dict[str, str]:
 
 def _records(topic: TopicDescription) -> int:
     return sum(partition.records for partition in topic.partitions)
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -47,6 +47,11 @@ def test_runs_until_nothing_is_left(headrace: Headrace) -> None:
     assert ran.err == "state REBALANCING\nstate RUNNING\nstate PENDING_SHUTDOWN\nstate NOT_RUNNING\n"
 
 
+def test_one_record_is_one_record(headrace: Headrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"{__name__}.REPORT", BatchReport(4, 1, 1, 40, 1, {}))
+    assert headrace("run", "app.py", "--until-idle").out == "batch 4: 1 record read, 1 written, 0.04 s\n"
+
+
 def test_prints_an_object_for_each_event(headrace: Headrace) -> None:
     ran = headrace("run", "app.py", "--until-idle", "--json")
 
