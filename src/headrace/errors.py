@@ -132,6 +132,10 @@ class BrokerError(HeadraceError, RuntimeError):
     """The broker could not do what was asked, and nothing of it took effect."""
 
 
+class BrokerGoneError(BrokerError):
+    """The directory of the embedded broker was removed or replaced while it was open."""
+
+
 class TopicExistsError(BrokerError):
     """There is a topic of that name already."""
 

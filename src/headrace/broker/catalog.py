@@ -19,7 +19,7 @@ from headrace.broker import migration, seal
 from headrace.broker.commit_count import CommitCount
 from headrace.broker.disk import FILE_MODE, explained, flush
 from headrace.broker.seal import SealedConnection
-from headrace.errors import BrokerError, CorruptLogError
+from headrace.errors import BrokerError, BrokerGoneError, CorruptLogError
 
 SCHEMA_VERSION = 3
 _APPLICATION_ID = 0x48445243  # "HDRC"
@@ -115,6 +115,7 @@ class Catalog:
                 self._prepare()
             if verify:
                 self.verify()
+            self._file = self._present_file()
         except BaseException:
             self.close()
             raise
@@ -175,6 +176,20 @@ class Catalog:
             f"since, delete {self._count.path}."
         )
         return CorruptLogError(message, detail=detail, hint=hint)
+
+    def check_in_place(self) -> None:
+        """Refuse to go on with a file that nobody else can find: SQLite would not notice."""
+        if self._present_file() != self._file:
+            message = f"{self.path.parent} was removed or replaced while it was in use"
+            hint = "What is written to it now would be lost. Put it back or make the topics anew, and start again."
+            raise BrokerGoneError(message, hint=hint)
+
+    def _present_file(self) -> tuple[int, int] | None:
+        try:
+            found = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino
 
     def close(self) -> None:
         with self._lock:

@@ -44,7 +44,8 @@ class CatalogLease:
         self.owner = owner
 
     def renew(self) -> None:
-        """Hold it for another while; FencedError where somebody took it over."""
+        """Hold it for another while; FencedError where somebody took it over, BrokerGoneError without a directory."""
+        self._catalog.check_in_place()
         now = self._clock.uptime_ms()
         with self._catalog.write() as connection:
             check_epoch(connection, self.application, self.epoch)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from headrace.batch.restore_notes import clear_notes, read_notes
-from headrace.errors import FencedError
+from headrace.errors import BrokerGoneError, FencedError
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.chores import Chore, Chores
 
@@ -85,6 +85,6 @@ class Background:
             return
         try:
             self._engine.renew_lease()
-        except FencedError as error:
+        except (FencedError, BrokerGoneError) as error:
             self._is_fenced = True
             self._on_fenced(error)

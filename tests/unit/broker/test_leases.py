@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.broker import leases
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.errors import ArgumentError, FencedError, LeaseHeldError
+from headrace.errors import ArgumentError, BrokerGoneError, FencedError, LeaseHeldError
 from tests.unit.broker.scene import FakeClock, batch
 
 
@@ -155,3 +157,17 @@ def test_a_lease_that_is_taken_while_another_waits_for_the_catalog_is_not_taken_
 
     with pytest.raises(LeaseHeldError):
         leases.acquire(Busy(), clock, "app", 5000, "")  # type: ignore[arg-type]
+
+
+def test_a_directory_that_is_removed_or_made_again_is_no_longer_held(tmp_path: Path) -> None:
+    home = tmp_path / "data"
+    with EmbeddedBroker(home) as broker:
+        lease = broker.acquire_lease("app")
+        lease.renew()
+        shutil.rmtree(home)
+        with pytest.raises(BrokerGoneError, match="was removed or replaced while it was in use"):
+            lease.renew()
+        with EmbeddedBroker(home):
+            pass
+        with pytest.raises(BrokerGoneError):
+            lease.renew()
