@@ -79,8 +79,8 @@ class Medium:
         self._lose_names(image, "broker", random)
         self._lose_contents(image, random)
         shutil.rmtree(image / "shm", ignore_errors=True)
-        for state in sorted(image.glob("state-*/*/*")):
-            self._lose_state(state, image, random)
+        for task in sorted(path for path in image.glob("state-*/*/*") if path.is_dir()):
+            self._lose_state(task, image, random)
 
     def settle(self) -> None:
         """After a power loss everything that is left is on the medium."""

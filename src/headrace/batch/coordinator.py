@@ -26,6 +26,7 @@ from headrace.batch.upgrading import Step
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Commit, OffsetAndMetadata, TopicPartition
 from headrace.errors import FencedError, TaskCorruptedError, TaskMigratedError
+from headrace.state.directory_hold import DirectoryHold
 from headrace.state.shared_memory import MemoryHold
 from headrace.state.version import Version
 
@@ -54,7 +55,9 @@ class Coordinator:
         self._clock = clock
         with ExitStack() as undoing:
             self.lease = undoing.enter_context(broker.acquire_lease(application.id))
-            self.progress = Progress(broker.last_committed(application.id))
+            self._hold = DirectoryHold(application.config.application_dir, broker.address)
+            undoing.callback(self._hold.release)
+            self.progress = Progress(broker.last_committed(application.id), broker.address)
             self.application = self._taken_over(application)
             self._memory = MemoryHold(application.config.application_dir, is_needed=self._has_memory)
             undoing.pop_all()
@@ -131,6 +134,7 @@ class Coordinator:
         except FencedError:
             is_ours = False
         self._memory.release(is_ours=is_ours)
+        self._hold.release()
         self.lease.release()
 
     def _commit(self, batch: BatchOrder, results: list[VisitResult]) -> None:

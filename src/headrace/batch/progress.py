@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import uuid
 from collections.abc import Mapping
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from headrace.batch.task_id import TaskId
 from headrace.broker.port import Committed
 from headrace.state.version import Version
+from headrace.task.owner import new_state_id
 
 _TASK = "task:"
 _FINGERPRINT = "fingerprint"
@@ -33,13 +33,14 @@ class TaskProgress(msgspec.Struct, frozen=True):
 class Progress:
     """What the next batch starts from."""
 
-    def __init__(self, last: Committed | None) -> None:
+    def __init__(self, last: Committed | None, address: str = "") -> None:
+        """``address`` is that of the broker; needed where the application is going to run."""
         extras: Mapping[str, str] = {} if last is None else last.extras
         self.batch_id = -1 if last is None else last.batch_id
         self.fingerprint = extras.get(_FINGERPRINT)
         self.changelogs: dict[str, int] = msgspec.json.decode(extras.get(_CHANGELOGS, "{}"))
         """When the changelogs were made: tells each from a later topic of the same name."""
-        self.state_id = extras.get(_STATE_ID, uuid.uuid4().hex if last is None else "")
+        self.state_id = extras.get(_STATE_ID, new_state_id(address) if last is None else "")
         """Tells the state of this application from that of another one with its name, of another broker or time."""
         self._noted = {name: extras.get(name) for name in (_FINGERPRINT, _CHANGELOGS, _STATE_ID)}
         self.tasks = {

@@ -38,7 +38,8 @@ def restore_stale_stores(
         changelog = task.plan.store_to_changelog.get(store)
         if changelog is None:
             if store not in new:
-                log.warning("the store %s of task %s has no changelog: it starts empty", store, task.task_id)
+                content = "it starts empty" if found is None else f"it goes on as it was after batch {found.batch}"
+                log.warning("the store %s of task %s has no changelog: %s", store, task.task_id, content)
             task.restore(store, ())
             continue
         partition = (changelog, task.context.partition)

@@ -18,6 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace.state.rocksdb.failures import explained
+
 SHARED_MEMORY = Path("/dev/shm")
 _OWNER = "application"
 _TRIES = 100
@@ -37,7 +39,9 @@ def release_memory(application_dir: Path) -> None:
     parent = _of_user()
     if parent is not None:
         shutil.rmtree(parent / _label(application_dir), ignore_errors=True)
-    for directory in application_dir.glob(f"*_*/{_OF_A_TASK}"):
+    with explained(application_dir):
+        found = list(application_dir.glob(f"*_*/{_OF_A_TASK}"))
+    for directory in found:
         shutil.rmtree(directory, ignore_errors=True)
 
 

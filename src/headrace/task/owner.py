@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import uuid
 from pathlib import Path
 
 from headrace.state.rocksdb.failures import explained
@@ -18,26 +19,47 @@ from headrace.task.lock import FILE_NAME as LOCK
 log = logging.getLogger(__name__)
 
 FILE_NAME = ".state-id"
+_DRAFT = f"{FILE_NAME}.tmp"
+
+
+def new_state_id(address: str) -> str:
+    """A name for the state of an application that starts from nothing, on the broker with that address."""
+    return f"{uuid.uuid4().hex} {address.encode('ascii', 'backslashreplace').decode()}"
 
 
 def claim(directory: Path, state_id: str) -> None:
     """Have the directory, which is locked, for this state: what others left in it is removed."""
     path = directory / FILE_NAME
-    try:
-        if path.read_text(encoding="ascii") == state_id:
-            return
-    except (FileNotFoundError, UnicodeDecodeError):
-        pass
-    found = [each for each in directory.iterdir() if each.name != LOCK]
-    if found:
-        log.warning("removing the state in %s: it is of another application with the same name", directory)
+    known = _read(path)
+    if known == state_id:
+        return
+    found = [each for each in directory.iterdir() if each.name not in {LOCK, FILE_NAME, _DRAFT}]
+    # Of the same broker: left by a run that ended before its first commit, or from before a reset.
+    if found and _address(known) != _address(state_id):
+        log.warning(
+            "removing the state in %s: it is of another application with the same name%s; "
+            "give each an application.id (or a state.dir) of its own",
+            directory,
+            f", on {_address(known)}" if _address(known) else "",
+        )
     for each in found:
         shutil.rmtree(each) if each.is_dir() else each.unlink()
     shutil.rmtree(memory_directory(directory), ignore_errors=True)
-    draft = path.with_name(f"{FILE_NAME}.tmp")
+    draft = path.with_name(_DRAFT)
     with explained(path, len(state_id)):
         with draft.open("w", encoding="ascii") as file:
             file.write(state_id)
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
+
+
+def _address(state_id: str) -> str:
+    return state_id.partition(" ")[2]

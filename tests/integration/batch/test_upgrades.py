@@ -14,7 +14,7 @@ import pytest
 from headrace import StreamsBuilder, Topology
 from headrace.batch.local import LocalEngine
 from headrace.broker.port import Broker, NewRecord
-from headrace.errors import InternalTopicError, UpgradeError
+from headrace.errors import InternalTopicError, ProcessingError, StateDirectoryError, UpgradeError
 from headrace.query.replicas import Replicas
 from tests.faults.verdict import stored
 from tests.integration.batch.programs import append, open_at, read, settings
@@ -265,3 +265,65 @@ def test_two_applications_of_one_name_do_not_take_the_state_of_each_other(tmp_pa
     for place, total in zip(places, sent, strict=True):
         with closing(place.broker):
             assert place.table(counted(), "c") == all_of(total, [])
+
+
+def test_two_applications_of_one_name_do_not_run_at_once_in_one_directory(tmp_path: Path) -> None:
+    """They would remove the state of each other, batch after batch."""
+    places = [Place(tmp_path), Place(tmp_path / "elsewhere")]
+    given = settings(tmp_path)
+    for place in places:
+        place.send(BEFORE)
+    with closing(places[0].broker), closing(places[1].broker):
+        with LocalEngine(_built(counted(), given), given, places[0].broker) as engine:
+            with pytest.raises(StateDirectoryError, match="in use by another application with the same name"):
+                LocalEngine(_built(counted(), given), given, places[1].broker)
+            assert places[1].broker.lease_owner("app") is None
+            engine.run_until_idle()
+        with LocalEngine(_built(counted(), given), given, places[1].broker) as engine:
+            engine.run_until_idle()
+
+
+def test_what_a_failed_first_batch_left_is_not_taken_for_another_applications(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    place.send(BEFORE)
+
+    def failing(builder: StreamsBuilder) -> None:
+        counted()(builder)
+        builder.stream("other").foreach(lambda key, value: 1 // 0)
+
+    with pytest.raises(ProcessingError):
+        place.run(failing)
+    assert place.broker.last_committed("app") is None
+    assert list((place.directory / "state" / "app").glob("*_*/.state-id"))
+    caplog.clear()
+    place.run(counted())
+    assert "removing" not in caplog.text
+    assert place.table(counted(), "c") == all_of(BEFORE, [])
+
+
+def test_an_older_copy_of_a_store_without_a_changelog_goes_on_and_it_says_so(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    state, backup = place.directory / "state", place.directory / "backup"
+
+    def program(builder: StreamsBuilder) -> None:
+        grouped = builder.stream("in").group_by_key()
+        grouped.count("c", logging=False)
+        # With a changelog in the same task, it is known where an older copy is.
+        grouped.count("logged")
+
+    for batch in range(3):
+        place.send(BEFORE)
+        place.run(program)
+        if batch == 1:
+            shutil.copytree(state, backup)
+    shutil.rmtree(state)
+    backup.rename(state)
+    caplog.clear()
+    place.send(AFTER)
+    place.run(program)
+    assert "the store c of task 0_0 has no changelog: it goes on as it was after batch 0" in caplog.text
+    # Nobody knows whether the batch that the copy ends with was committed, so that one is undone.
+    assert place.files("c") == all_of(BEFORE, AFTER)
+    assert place.table(program, "logged") == all_of(BEFORE * 3, AFTER)

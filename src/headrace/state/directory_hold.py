@@ -1,0 +1,61 @@
+"""One broker at a time uses an application's directory.
+
+Applications of one name on two brokers have the same directory where they share a ``state.dir``. Running at once, they
+would remove the state of each other batch after batch; so the second one is refused.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from headrace.errors import StateDirectoryError
+from headrace.private_directories import make_private
+from headrace.state.rocksdb.failures import explained
+
+_FILE_NAME = ".broker"
+
+
+class DirectoryHold:
+    """Held from its making until ``release``, or until the process ends, however it ends."""
+
+    def __init__(self, application_dir: Path, address: str) -> None:
+        with explained(application_dir, len(address)):
+            make_private(application_dir)
+            self._file = os.open(application_dir / _FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                self._take(application_dir, address)
+            except BaseException:
+                self.release()
+                raise
+
+    def release(self) -> None:
+        """Let others have the directory. Calling it twice does no harm."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _take(self, application_dir: Path, address: str) -> None:
+        if self._is_locked(fcntl.LOCK_EX):
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, os.fsencode(address), 0)
+        # Shared: a process that was replaced but still lives must not keep its successor from starting.
+        if not self._is_locked(fcntl.LOCK_SH) or self._holder() != address:
+            raise _refusal(application_dir, self._holder())
+
+    def _is_locked(self, kind: int) -> bool:
+        try:
+            fcntl.flock(self._file, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _holder(self) -> str:
+        return os.fsdecode(os.pread(self._file, os.fstat(self._file).st_size, 0))
+
+
+def _refusal(application_dir: Path, address: str) -> StateDirectoryError:
+    message = f"the state directory {application_dir} is in use by another application with the same name"
+    hint = "Give each an application.id of its own (or a state.dir of its own)."
+    return StateDirectoryError(message, detail=f"Its topics are in {address or 'another broker'}.", hint=hint)
