@@ -19,7 +19,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.find_spark_home import _find_spark_home
-from pyspark.java_gateway import launch_gateway
+from pyspark.java_gateway import ensure_callback_server_started, launch_gateway
 
 from headrace.errors import StreamsError
 from headrace.spark.jvm_output import JvmOutput
@@ -30,6 +30,7 @@ _START_SECONDS = 180.0
 """On a busy machine a JVM takes minutes for what it does in seconds otherwise."""
 _LOOK_SECONDS = 0.05
 _END_SECONDS = 2.0
+_SELECTABLE = 1024
 _PORT, _SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 
 
@@ -73,6 +74,17 @@ def end_of_jvm(error: BaseException) -> StreamsError | None:
         return _ended(process.wait(0 if is_told else _END_SECONDS))
     except subprocess.TimeoutExpired:
         return None
+
+
+def check_callbacks() -> None:
+    """Refuse to wait for callbacks that cannot come: py4j listens with ``select``, which knows 1,024 files only."""
+    server = vars(SparkContext._gateway).get("_callback_server")
+    number = -1 if server is None else server.server_socket.fileno()
+    if number >= _SELECTABLE:
+        message = f"Spark cannot call this process back: it has more than {_SELECTABLE:,} files open"
+        raise StreamsError(
+            message, hint="Start the application, or the first one of a process, before they are opened."
+        )
 
 
 def kill_jvm() -> None:
@@ -138,6 +150,8 @@ def _connect(process: subprocess.Popen[bytes], note: Path) -> None:
         with _variables({_PORT: str(port), _SECRET: secret}):
             gateway = launch_gateway()  # type: ignore[no-untyped-call]
         gateway.proc = process
+        # Now, while few files are open: see check_callbacks.
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
     except BaseException:
         process.kill()

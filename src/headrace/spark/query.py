@@ -21,7 +21,7 @@ from headrace.batch.reading_plan import PlannedBatch, parcels, reading_plan
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
 from headrace.spark.gate import BatchGate
-from headrace.spark.jvm import SPARK_ERRORS, end_of_jvm
+from headrace.spark.jvm import SPARK_ERRORS, check_callbacks, end_of_jvm
 from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
 from headrace.spark.shipping import packed
 from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
@@ -133,6 +133,7 @@ class BatchQuery:
         # On this machine, whatever file system Spark takes a path to be in.
         location = f"file://{self._directory.absolute()}"
         writer = ranges.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", location)
+        check_callbacks()
         for left in reversed(range(_START_TRIES)):
             query = writer.queryName(f"headrace-{options.plan.application}").start()
             if _has_begun(query) or not left:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import weakref
 from pathlib import Path
 
 from headrace.errors import StateDirectoryError
@@ -24,6 +25,8 @@ class DirectoryHold:
         with explained(application_dir, len(address)):
             make_private(application_dir)
             self._file = os.open(application_dir / _FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            # Also where nobody releases it any more: a file that stays open is one less for everything else.
+            self._closing = weakref.finalize(self, os.close, self._file)
             try:
                 self._take(application_dir, address)
             except BaseException:
@@ -32,9 +35,7 @@ class DirectoryHold:
 
     def release(self) -> None:
         """Let others have the directory. Calling it twice does no harm."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
+        self._closing()
 
     def _take(self, application_dir: Path, address: str) -> None:
         if self._is_locked(fcntl.LOCK_EX):

@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -52,15 +53,15 @@ class MemoryHold:
         self._application_dir = application_dir
         release_memory(application_dir)
         parent = _of_user() if is_needed else None
-        self._file = None if parent is None else _hold(parent / _label(application_dir), application_dir)
+        file = None if parent is None else _hold(parent / _label(application_dir), application_dir)
+        self._closing = None if file is None else weakref.finalize(self, os.close, file)
 
     def release(self, *, is_ours: bool) -> None:
         """Let go of them; they are removed, unless they are another process's by now."""
         if is_ours:
             release_memory(self._application_dir)
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        if self._closing is not None:
+            self._closing()
 
 
 def _hold(directory: Path, application_dir: Path) -> int | None:

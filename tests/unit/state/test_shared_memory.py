@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import gc
+import os
 from pathlib import Path
 
 import pytest
 
 from headrace.state import shared_memory
+from headrace.state.directory_hold import DirectoryHold
 from headrace.state.shared_memory import MemoryHold, leftovers, memory_directory, release_memory, remove_leftovers
 
 
@@ -85,3 +88,12 @@ def test_a_directory_that_others_can_read_is_not_used(tmp_path: Path, shared: Pa
     (directory,) = shared.iterdir()
     directory.chmod(0o755)
     assert memory_directory(tmp_path / "app" / "0_0") == tmp_path / "app" / "0_0" / "memory"
+
+
+def test_a_hold_that_nobody_releases_closes_its_file(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(5):
+        DirectoryHold(tmp_path / str(number), "embedded:data")
+        MemoryHold(tmp_path / str(number), is_needed=True)
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
