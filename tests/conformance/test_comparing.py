@@ -97,14 +97,19 @@ def test_updates_of_a_table_end_the_same_but_not_after_a_filter_of_the_stream() 
     assert final_tables(_program({"op": "filter"}, {"op": "to_stream"})) == {"out", "app-T-changelog"}
 
 
+def _writes(case: Any) -> bool:
+    """Without an error and with some output: of other cases there is nothing to compare."""
+    return "error" not in case["expected"] and any(case["expected"]["steps"])
+
+
 _RUNNABLE = [
     case
     for case in load_cases(OURS)
-    if reason_to_leave_out(case, "batches") is None and not reads_stream_time(case) and "error" not in case["expected"]
+    if reason_to_leave_out(case, "batches") is None and not reads_stream_time(case) and _writes(case)
 ]
 
 
-@pytest.mark.parametrize("case", _RUNNABLE[1::40], ids=case_name)
+@pytest.mark.parametrize("case", _RUNNABLE[::40], ids=case_name)
 def test_the_tasks_of_the_reference_write_per_key_what_the_driver_writes(case: Any, tmp_path: Path) -> None:
     settings = {**Program(case).config, "statestore.cache.max.bytes": 0, "state.dir": str(tmp_path / "driver")}
     with printed([]):
