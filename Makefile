@@ -5,10 +5,13 @@ READY := .venv/.ready
 CASES ?= ../shared/conformance
 WORKERS ?= auto
 
-.PHONY: demo test check conformance conformance-spark faults docs bench format clean
+.PHONY: demo demo-sql test check conformance conformance-spark faults docs bench format clean
 
 demo: $(READY)
 	$(BIN)/headrace demo
+
+demo-sql: $(READY)
+	$(BIN)/python -m examples.sql.demo
 
 test: $(READY)
 	$(BIN)/pytest -q -n $(WORKERS)
@@ -33,10 +36,12 @@ faults: $(READY)
 
 docs: $(READY)
 	$(BIN)/python -m tests.settings_page
+	$(BIN)/python -m tests.functions_page
 
 bench: $(READY)
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.engine
+	$(BIN)/python -m bench.sql
 
 format: $(READY)
 	$(BIN)/ruff format src tests examples bench

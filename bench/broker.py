@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import Commit, NewRecord, OffsetAndMetadata
+from headrace.broker.port import Decision, NewRecord, OffsetAndMetadata
 from headrace.records import Headers
 
 PARTITIONS = 4
@@ -83,8 +83,8 @@ def commit(broker: EmbeddedBroker, epoch: int, batch_id: int, count: int) -> Non
     with broker.stage("bench", epoch, batch_id, "0") as stage:
         for number in range(count):
             stage.append("t", number % PARTITIONS, number, b"key-%04d" % number, b"value")
-        segments = stage.finish()
-    broker.commit(Commit("bench", epoch, batch_id, segments, {("t", 0): OffsetAndMetadata(batch_id)}))
+        staged = stage.finish()
+    broker.decide(Decision("bench", epoch, batch_id, [staged], {("t", 0): OffsetAndMetadata(batch_id)}))
 
 
 def staging(broker: EmbeddedBroker, count: int) -> Iterator[Figure]:
@@ -97,10 +97,10 @@ def staging(broker: EmbeddedBroker, count: int) -> Iterator[Figure]:
                 stage.append("t", number % PARTITIONS, number, record.key, record.value)
 
         taken = seconds(write)
-        segments = []
-        taken += seconds(lambda: segments.extend(stage.finish()))
+        staged: list[bytes] = []
+        taken += seconds(lambda: staged.append(stage.finish()))
         yield Figure("stage", count / taken, "records/s")
-        yield Figure("commit of it", seconds(lambda: broker.commit(Commit("large", 1, 0, segments))) * 1e3, "ms")
+        yield Figure("commit of it", seconds(lambda: broker.decide(Decision("large", 1, 0, staged))) * 1e3, "ms")
 
 
 def answers(broker: EmbeddedBroker, rounds: int) -> Iterator[Figure]:

@@ -1,7 +1,8 @@
 """``python -m bench.engine``: the engine on Spark, beside Spark's own operators in the same session.
 
 (a) word count against ``groupBy().count()``; (b) a count per key against ``transformWithStateInPandas``; (c) the time
-of an empty batch with one and with two levels; (d) the restore of a store; (e) what more records and more keys cost.
+of an empty batch with one and with two levels; (d) the restore of a store; (e) what more records and more keys cost;
+(f) small batches over many partitions, and from a record to its result.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from rich.table import Table
 from bench import peers
 from bench.batch_path import count_per_key, word_count
 from bench.memory import PeakMemory
-from headrace import Processor, PunctuationType, StreamsBuilder, Topology
+from headrace import Processor, PunctuationType, StreamsBuilder, TimeWindows, Topology
 from headrace.batch.local import LocalEngine
 from headrace.batch.reports import BatchReport
 from headrace.broker import open_broker
@@ -233,13 +234,74 @@ def bench_e(bench: Bench) -> None:
         shutil.rmtree(scene)
 
 
-PARTS = {"a": bench_a, "b": bench_b, "c": bench_c, "d": bench_d, "e": bench_e}
+def many_stores() -> Topology:
+    """A stream-table join, a repartition, a count and a windowed count: three stores, two levels."""
+    builder = StreamsBuilder()
+    table = builder.table("table", store="table")
+    joined = builder.stream("rows").join(table, lambda value, other: value)
+    grouped = joined.group_by(lambda key, value: key)
+    grouped.count("counts").to_stream().to("counted")
+    grouped.windowed_by(TimeWindows(timedelta(minutes=1))).count("windows").to_stream().to("windowed")
+    return builder.build()
+
+
+def bench_f(bench: Bench) -> None:
+    """Many partitions, then latency."""
+    bench.start_over()
+    for partitions in (4, 16, 64, 256):
+        _small_batches(bench, partitions)
+    _latency(bench)
+
+
+def _small_batches(bench: Bench, partitions: int, size: int = 2_000, count: int = 12) -> None:
+    scene = bench.scene()
+    keys = [b"key-%d" % number for number in range(size)]
+    broker = fill(scene, "table", ((key, b"x") for key in keys), partitions)
+    for topic in ("rows", "counted", "windowed"):
+        broker.create_topic(topic, partitions)
+    reports: list[BatchReport] = []
+    with PeakMemory() as memory, bench.engine(many_stores(), broker, scene, reports) as engine:
+        for number in range(count):
+            broker.append(NewRecord("rows", key, b"value", 1_000_000 + number) for key in keys)
+            engine.run_until_idle()
+    seconds = statistics.median(report.duration_ms for report in reports[3:]) / 1000
+    remark = f"batches of {size:,} records, three stores; Python processes {memory.megabytes:,.0f} MB"
+    bench.tell(f"(f) {partitions} partitions", f"{seconds:.2f} s", remark=remark)
+    shutil.rmtree(scene)
+
+
+def _latency(bench: Bench, rate: int = 1_000, seconds: int = 30) -> None:
+    """From the append of a record to the commit of its result, one level."""
+    scene = bench.scene()
+    builder = StreamsBuilder()
+    builder.stream("rows").filter(lambda key, value: True).to("passed")
+    broker = fill(scene, "rows", [], partitions=4)
+    broker.create_topic("passed", 4)
+    sent: list[float] = []
+    waits: list[float] = []
+    with bench.engine(builder.build(), broker, scene, []) as engine:
+        engine.start()
+        begin = time.perf_counter()
+        while (now := time.perf_counter()) - begin < seconds:
+            for _ in range(int((now - begin) * rate) - len(sent)):
+                sent.append(now)
+                broker.append([NewRecord("rows", b"%d" % len(sent), b"value")])
+            done = sum(broker.end_offsets([("passed", number) for number in range(4)]).values())
+            waits += [time.perf_counter() - each for each in sent[len(waits) : done]]
+            time.sleep(0.01)
+    waits.sort()
+    late = waits[len(waits) // 10 :] if len(waits) > rate else waits
+    p50, p99 = late[len(late) // 2], late[int(len(late) * 0.99)]
+    bench.tell(f"(f) latency at {rate:,} records/s", f"{p50:.2f} s", remark=f"p99 {p99:.2f} s, {len(waits):,} records")
+
+
+PARTS = {"a": bench_a, "b": bench_b, "c": bench_c, "d": bench_d, "e": bench_e, "f": bench_f}
 
 
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m bench.engine", description=__doc__)
-    parser.add_argument("parts", nargs="*", default=list(PARTS), help="a, b, c, d, e; all of them unless told")
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help="a, b, c, d, e, f; all of them unless told")
     parser.add_argument("--scale", type=float, default=1.0, help="0.01 for a quick look")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:

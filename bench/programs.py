@@ -64,21 +64,23 @@ class Program:
         """A fresh task, ready to take the records; the call returned is what is timed."""
         config = StreamsConfig({"application.id": "bench", "statestore.cache.max.bytes": 0})
         topology = self.topology()
-        topology.configure(config)
+        planned = topology.configured(config)
         port = Port()
-        task = StreamTask(topology.task_plan(), config, port, partitions=[("in", 0)], cache=ThreadCache(0))
+        task = StreamTask(planned.task_plan(), config, port, partitions=[("in", 0)], cache=ThreadCache(0))
         task.initialize()
         task.start()
 
-        def run() -> Written:
-            task.add_records(("in", 0), records)
-            task.process_all(0)
-            task.prepare_commit()
-            task.post_commit()
-            task.close()
-            return port.written
+        return lambda: run_to_the_end(task, port, records)
 
-        return run
+
+def run_to_the_end(task: StreamTask, port: Port, records: list[Any]) -> Written:
+    """Process the records of ``in``, commit and close; what was written."""
+    task.add_records(("in", 0), records)
+    task.process_all(0)
+    task.prepare_commit()
+    task.post_commit()
+    task.close()
+    return port.written
 
 
 def chain_topology() -> Topology:

@@ -34,4 +34,5 @@ if __name__ == "__main__":
         driver.create_input_topic("orders", value_serde=JSON).pipe_input("o1", {"region": "asia"})
         for record in driver.produced:
             print(f"{record.topic} partition {record.partition}: {record.value!r}")
-    print([(topic.name, topic.partitions) for topic in topology.internal_topics()])
+    planned = topology.configured({"application.id": "shop"})
+    print([(topic.name, topic.partitions) for topic in planned.internal_topics()])

@@ -25,5 +25,5 @@ if __name__ == "__main__":
         driver.create_input_topic("events").pipe_input("anna", "click")
         for name, store in driver.stores().items():
             print(f"{name:12} {'on disk' if store.persistent else 'in memory':10} {len(driver.changelog(name))} logged")
-        for topic in topology.internal_topics():
+        for topic in topology.configured({"application.id": "options"}).internal_topics():
             print(topic.name, topic.config)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import settings
 
 from headrace.config import StreamsConfig
-from headrace.lifecycle.worker_path import shared_import_path
 from headrace.spark.session import open_session
+from headrace.spark.worker_path import shared_import_path
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

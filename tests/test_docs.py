@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import headrace
-from tests import settings_page
+from tests import functions_page, settings_page
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -47,6 +47,10 @@ def _blocks(path: Path) -> list[Any]:
 
 def test_the_page_of_settings_says_what_the_code_says() -> None:
     assert settings_page.PAGE.read_text() == settings_page.page(), "write it anew with: make docs"
+
+
+def test_the_page_of_functions_says_what_the_code_says() -> None:
+    assert functions_page.PAGE.read_text() == functions_page.page(), "write it anew with: make docs"
 
 
 _ROW = re.compile(r"^\| .* \| (.*) \|$", re.MULTILINE)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headrace import errors, query, timestamps
     from headrace import serde as serdes
     from headrace.client.topics import Topics, topics
+    from headrace.database import Database
     from headrace.dsl.branched import BranchedKStream
     from headrace.dsl.builder import StreamsBuilder
     from headrace.dsl.cogrouped import CogroupedKStream
@@ -62,6 +63,7 @@ __all__ = [
     "BufferConfig",
     "CogroupedKStream",
     "ConsumedRecord",
+    "Database",
     "EmitStrategy",
     "FailureReason",
     "FixedKeyProcessor",
@@ -120,6 +122,7 @@ _MODULES = {
 }
 _HOMES = {
     "client.topics": ("Topics", "topics"),
+    "database": ("Database",),
     "dsl.branched": ("BranchedKStream",),
     "dsl.builder": ("StreamsBuilder",),
     "dsl.cogrouped": ("CogroupedKStream",),
@@ -170,8 +173,9 @@ if not TYPE_CHECKING:  # Type checkers know the names from above, and should mis
         elif name in _HOME_OF:
             found = getattr(importlib.import_module(f"{__name__}.{_HOME_OF[name]}"), name)
         else:
-            guesses = importlib.import_module(f"{__name__}.guesses")
-            raise guesses.missing_name(__name__, name, __all__, sys._getframe(1))
+            from headrace.guesses import missing_name  # noqa: PLC0415
+
+            raise missing_name(__name__, name, __all__, sys._getframe(1))
         globals()[name] = found
         return found
 

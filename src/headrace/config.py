@@ -29,6 +29,7 @@ __all__ = ["StreamsConfig", "topology_optimizations"]
 _MAX_TAG_NAME, _MAX_TAG_VALUE = 20, 30
 _TRANSACTION_TIMEOUT_MS = 10_000
 _MAX_POLL_INTERVAL_MS = 300_000
+_SESSION_TIMEOUT_MS = 45_000
 _RESERVED = ("headrace.", "__")
 
 
@@ -46,7 +47,7 @@ class StreamsConfig:
     (2, 30000)
     """
 
-    __slots__ = ("_given", "max_poll_interval_ms", "originals")
+    __slots__ = ("_given", "max_poll_interval_ms", "originals", "session_timeout_ms")
 
     def __init__(self, settings: Mapping[str, Any] | StreamsConfig | None = None) -> None:
         if isinstance(settings, StreamsConfig):
@@ -58,9 +59,10 @@ class StreamsConfig:
         }
         _check_client_tags(self.with_prefix("client.tag."))
         self._check_transaction_timeout()
-        interval = self.of_main_consumer("max.poll.interval.ms")
-        self.max_poll_interval_ms: int = _MAX_POLL_INTERVAL_MS if interval is None else number(1)(*interval)
+        self.max_poll_interval_ms = self._consumer_ms("max.poll.interval.ms", _MAX_POLL_INTERVAL_MS)
         """How long a task may take before it asks for the next record."""
+        self.session_timeout_ms = self._consumer_ms("session.timeout.ms", _SESSION_TIMEOUT_MS)
+        """How long a process that has tasks may give no sign of life before it counts as dead."""
 
     def __getitem__(self, name: str) -> Any:
         """The value of a setting or its default; what was handed on as it was given."""
@@ -102,6 +104,10 @@ class StreamsConfig:
         {'max.poll.records': 500}
         """
         return {name.removeprefix(prefix): value for name, value in self.originals.items() if name.startswith(prefix)}
+
+    def _consumer_ms(self, name: str, default: int) -> int:
+        given = self.of_main_consumer(name)
+        return default if given is None else int(number(1)(*given))
 
     def of_main_consumer(self, name: str) -> tuple[str, Any] | None:
         """The ``(full name, value)`` of a setting of the consumer that feeds tasks; None if it is not set.

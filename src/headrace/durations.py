@@ -11,6 +11,7 @@ Duration: TypeAlias = timedelta | int
 """A ``timedelta``, or whole milliseconds."""
 
 _MILLISECOND = timedelta(milliseconds=1)
+_SECOND_MS = 1000
 
 
 def to_ms(duration: Duration, name: str) -> int:
@@ -25,3 +26,25 @@ def to_ms(duration: Duration, name: str) -> int:
         return duration
     message = f"{name} must be a timedelta or whole milliseconds, not {duration!r}"
     raise ArgumentError(message, hint=f"For example {name}=timedelta(minutes=5).")
+
+
+def timeout_seconds(timeout: Duration | None, name: str = "timeout") -> float | None:
+    """How long to wait at most, in seconds; None stays None.
+
+    A whole number means milliseconds, as everywhere. One of less than a second is refused: Python's own waits count in
+    seconds, so ``wait(120)`` surely means two minutes.
+
+    >>> timeout_seconds(timedelta(minutes=2)), timeout_seconds(2_500), timeout_seconds(0)
+    (120.0, 2.5, 0.0)
+    """
+    if timeout is None:
+        return None
+    ms = to_ms(timeout, name)
+    if ms < 0:
+        message = f"{name} cannot be negative"
+        raise ArgumentError(message)
+    if not isinstance(timeout, timedelta) and 0 < ms < _SECOND_MS:
+        message = f"{name}={ms} would be {ms} milliseconds, and looks like seconds"
+        hint = f"Say what it is: {name}=timedelta(seconds={ms}), or timedelta(milliseconds={ms})."
+        raise ArgumentError(message, hint=hint)
+    return ms / _SECOND_MS

@@ -129,7 +129,7 @@ class EmptyTopicError(HeadraceError, LookupError):
 
 
 class BrokerError(HeadraceError, RuntimeError):
-    """The broker could not do what was asked, and nothing of it took effect."""
+    """The broker could not do what was asked. Nothing of it took effect, unless the class says otherwise."""
 
 
 class BrokerGoneError(BrokerError):
@@ -158,6 +158,14 @@ class LeaseHeldError(BrokerError):
 
 class FencedError(BrokerError):
     """A newer process took the application over; stop without committing. Java: ProducerFencedException."""
+
+
+class NotDecidedError(BrokerError):
+    """The broker did not take a batch, though nothing is wrong with it: it runs again."""
+
+
+class OutcomeUnknownError(BrokerError):
+    """The answer to a commit was lost, and the broker cannot say yet what became of it: ask later, never guess."""
 
 
 class SetupError(HeadraceError, RuntimeError):

@@ -8,10 +8,32 @@ from typing import Any
 from headrace.errors import OperatorTypeError
 
 
+def check_function(what: str, function: Any, arity: int, at: str | None, hint: str | None = None) -> None:
+    """Refuse async functions and what cannot take ``arity`` positional arguments; builtins without a signature pass."""
+    if not callable(function):
+        message = f"{what} must be a function of {arity} argument(s), not {function!r}"
+        raise OperatorTypeError(message, hint="Give a function, a lambda or another callable.", at=at)
+    refuse_async(what, function, at)
+    signature = signature_of(function)
+    if signature is not None and not takes(signature, arity):
+        message = f"{what} is called with {arity} argument(s), but takes {signature}"
+        raise OperatorTypeError(
+            message,
+            detail=f"function {where(function)}",
+            hint=hint or "Let the function take just these arguments.",
+            at=at,
+        )
+
+
+def is_async(function: Any) -> bool:
+    """Whether calling ``function`` would only make a coroutine."""
+    kinds = (function, getattr(function, "__call__", None))  # noqa: B004 - an object may have an async __call__
+    return any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in kinds)
+
+
 def refuse_async(what: str, function: Any, at: str | None) -> None:
     """Raise where calling ``function`` would only make a coroutine, which nobody awaits: nothing of it would run."""
-    kinds = (function, getattr(function, "__call__", None))  # noqa: B004 - an object may have an async __call__
-    if any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in kinds):
+    if is_async(function):
         message = f"{what} is an async function, which is not awaited here"
         raise OperatorTypeError(
             message,

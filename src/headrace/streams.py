@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 import threading
 import time
@@ -10,29 +9,32 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from headrace.config import StreamsConfig
-from headrace.durations import Duration, to_ms
+from headrace.durations import Duration, timeout_seconds
+from headrace.engines import check_engine, engine_kind
 from headrace.errors import (
-    ArgumentError,
     HeadraceError,
     IllegalStateError,
     OperatorTypeError,
     TopologyError,
     user_line,
 )
+from headrace.functions import check_function, refuse_async
 from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
 from headrace.lifecycle.idle_settings import warn_of_idle_settings
+from headrace.lifecycle.listener_thread import ListenerThread
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
 from headrace.lifecycle.states import StateListener, StateMachine, StreamsState
 from headrace.lifecycle.thread_names import ThreadNames
 from headrace.listeners import check_outside_listener, is_inside_listener, tell
+from headrace.optional import extra_for
 from headrace.query.metadata import ApplicationMetadata, InstanceIds, Partitioner
 from headrace.serde.given import given_serde
 from headrace.state.query import check_query
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
         ThreadMetadata,
     )
     from headrace.query.standby import StandbyListener
-    from headrace.serde import Serde
+    from headrace.serde.contract import GivenSerde
 
 log = logging.getLogger(__name__)
 
@@ -66,8 +68,8 @@ class Streams(Face):
 
     ``config`` is a dict with Kafka's names; ``application.id`` must be in it, and ``bootstrap.servers`` says where the
     topics are. ``spark`` is a SparkSession to be used as it is; without one a local session with ``num.stream.threads``
-    threads is made, and ended with the application. One object is started once. As a context manager it starts and
-    closes::
+    threads is made, and ended with the application. With ``engine="local"`` all tasks run in one thread of this
+    process, without Spark or Java. One object is started once. As a context manager it starts and closes::
 
         with Streams(builder.build(), {"application.id": "views"}) as app:
             app.wait()
@@ -75,10 +77,19 @@ class Streams(Face):
     Only one process at a time runs an application: ``start`` in a second one is a LeaseHeldError.
     """
 
-    def __init__(self, topology: Topology, config: Mapping[str, Any] | StreamsConfig, *, spark: Any = None) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        config: Mapping[str, Any] | StreamsConfig,
+        *,
+        engine: Literal["spark", "local"] = "spark",
+        spark: Any = None,
+    ) -> None:
         self._topology = _checked(topology)
         self._config = StreamsConfig(config)
         self._session = _checked_session(spark)
+        check_engine(engine, spark)
+        self._engine = engine
         self.application_id = self._config.application_id
         self.client_id: str = self._config["client.id"] or f"{self.application_id}-{uuid.uuid4()}"
         """``client.id``, or a name that is unique."""
@@ -90,6 +101,9 @@ class Streams(Face):
         self._standbys: list[StandbyListener] = []
         self._ids = InstanceIds()
         self._batch_listeners: list[Callable[[BatchReport], object]] = []
+        self._listener_thread = ListenerThread(
+            f"{self.client_id}-ListenerThread", lambda: not self.state.is_running_or_rebalancing
+        )
         self._starting = LimitedLock("starting the application or changing how it runs", LONGEST_SECONDS)
         self._is_paused = False
         self._waiting: list[int] = []
@@ -120,7 +134,10 @@ class Streams(Face):
         self._standbys.append(listener)
 
     def on_batch(self, listener: Callable[[BatchReport], object]) -> None:
-        """Call ``listener(report)`` after each batch that is committed. The next one waits for it."""
+        """Call ``listener(report)`` after each batch that is committed. The next one waits for it.
+
+        The end of the application waits for it too, but not for longer than half a minute.
+        """
         self._check_not_started("a batch listener", listener)
         self._batch_listeners.append(listener)
 
@@ -145,7 +162,7 @@ class Streams(Face):
         return self._failure
 
     def start(self) -> None:
-        """Begin to process; returns when batches run.
+        """Begin to process; returns when batches run. It does not keep the program alive: wait() does.
 
         A topology that does not fit the topics, another process that runs the application: such errors come before
         anything has happened, and the state stays CREATED. Starting twice is an IllegalStateError.
@@ -172,7 +189,8 @@ class Streams(Face):
             try:
                 self._run.start()
             except BaseException as error:
-                self._end_in_error(error)
+                # A user who does not want to wait has not made an error.
+                self._begin_to_close() if isinstance(error, KeyboardInterrupt) else self._end_in_error(error)
                 self._has_ended(None)
                 raise
             self._states.try_to_become(StreamsState.RUNNING)
@@ -180,26 +198,26 @@ class Streams(Face):
     def close(self, timeout: Duration | None = None) -> bool:
         """End after the batch at hand; True when it has ended, False where ``timeout`` was too short for that.
 
+        ``timeout`` is a timedelta, or whole milliseconds of a second or more: fewer look like seconds and are refused.
+
         A listener cannot wait for the end, which waits for the listener: there the answer is False at once, and the
         application ends when the listener has returned.
         """
-        seconds = None if timeout is None else to_ms(timeout, "timeout") / 1000
-        if seconds is not None and seconds < 0:
-            raise ArgumentError("timeout cannot be negative")
+        seconds = timeout_seconds(timeout)
         self._begin_to_close()
         return self.state.has_ended if is_inside_listener() else self._has_ended(seconds)
 
     def wait(self, timeout: Duration | None = None) -> bool:
-        """Wait until the application has ended; False where it still runs after ``timeout``.
+        """Wait until the application has ended; False where it still runs after ``timeout`` (as for ``close``).
 
         In the main thread SIGTERM and Ctrl-C end it meanwhile, between two batches; a second Ctrl-C is a
         KeyboardInterrupt at once. Where processing failed for good, that error is raised.
         """
+        left = timeout_seconds(timeout)
         if self.state is StreamsState.CREATED:
             message = f"application {self.application_id} has not been started"
             raise IllegalStateError(message, hint="Call start() first.")
         check_outside_listener("wait()")
-        left = None if timeout is None else to_ms(timeout, "timeout") / 1000
         with self._awaited(), stop_signals() as wish:
             while not self._has_ended(_LOOK_SECONDS):
                 if wish.is_there:
@@ -282,12 +300,14 @@ class Streams(Face):
     # Metadata: one process runs an application, and has everything
 
     def query_metadata_for_key(
-        self, store: str, key: Any, *, key_serde: Serde[Any] | None = None, partitioner: Partitioner | None = None
+        self, store: str, key: Any, *, key_serde: GivenSerde[Any] | None = None, partitioner: Partitioner | None = None
     ) -> KeyQueryMetadata:
         """Which instance and which partition of ``store`` has ``key``; the store's own key serde unless one is given.
 
         ``partitioner(topic, key, value, partitions)`` is needed where the records were partitioned by one.
         """
+        if partitioner is not None:
+            check_function("query_metadata_for_key(): partitioner", partitioner, 4, user_line())
         return self._metadata().for_key(store, key, given_serde("key_serde", key_serde), partitioner)
 
     def streams_metadata_for_store(self, store: str) -> list[StreamsMetadata]:
@@ -325,12 +345,13 @@ class Streams(Face):
 
     def store_dataframe(self, name: str) -> Any:
         """A store as a Spark DataFrame of what is committed now; its columns are those of ``headrace.query.tables``."""
-        session = self._running().engine.session
-        return importlib.import_module("headrace.spark.frames").store_dataframe(session, self.store_arrow(name))
+        return self._running().engine.dataframe(self.store_arrow(name))
 
     def store_arrow(self, name: str) -> Any:
         """The same as an Arrow table."""
-        return importlib.import_module("headrace.query.tables").store_table(self._running().replicas, name)
+        with extra_for("an Arrow table"):
+            from headrace.query.tables import store_table  # noqa: PLC0415
+        return store_table(self._running().replicas, name)
 
     def store_pandas(self, name: str) -> Any:
         """The same as a pandas DataFrame."""
@@ -342,6 +363,7 @@ class Streams(Face):
         if not callable(function):
             message = f"{what} must be callable, found {function!r}"
             raise OperatorTypeError(message)
+        refuse_async(what, function, user_line())
         if self.state is not StreamsState.CREATED:
             message = f"{what} can only be set before start(); the state is {self.state}"
             raise IllegalStateError(message)
@@ -352,7 +374,7 @@ class Streams(Face):
             self._config,
             self._states,
             Hooks(self._handler, self._on_batch, self._give_up, self._restores),
-            session=self._session,
+            kind=engine_kind(self._engine, self._session),
             threads=len(self._threads),
             is_paused=self._is_paused,
         )
@@ -390,6 +412,9 @@ class Streams(Face):
 
     def _on_batch(self, report: BatchReport) -> None:
         self._metrics.take(report)
+        self._listener_thread.run(lambda: self._tell_of(report))
+
+    def _tell_of(self, report: BatchReport) -> None:
         self._restores.finish(report.restored)
         tell("batch", self._batch_listeners, report)
 
@@ -456,6 +481,7 @@ class Streams(Face):
             if self._failure is None:
                 self._log_unawaited("application %s did not end well", error)
             self._failure = self._failure or error
+        self._listener_thread.close()
         self._states.become(final)
 
 

@@ -8,10 +8,10 @@ the first.
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from typing import TypeAlias
 
+from headrace.clock import now_ms
 from headrace.errors import StreamsError
 from headrace.instants import Instant
 from headrace.records import ConsumedRecord
@@ -81,7 +81,7 @@ def wallclock_timestamp(record: ConsumedRecord, partition_time: int) -> int:
     >>> wallclock_timestamp(ConsumedRecord("in", 0, 5, timestamp=7, key="a", value="x"), -1) > 1_700_000_000_000
     True
     """
-    return time.time_ns() // 1_000_000
+    return now_ms()
 
 
 EXTRACTORS: dict[str, TimestampExtractor] = {

@@ -78,6 +78,12 @@ class LimitedLock:
         self._lock.release()
 
 
+def stack_of(thread: threading.Thread) -> str:
+    """What a thread is doing."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    return "" if frame is None else "".join(traceback.format_stack(frame))
+
+
 def all_stacks() -> str:
     """What every thread of this process is doing."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}

@@ -19,6 +19,7 @@ from headrace.instants import Instant, to_timestamp
 from headrace.type_variables import K
 
 MAX_TIMESTAMP = 2**63 - 1
+_DAY_MS = 86_400_000
 
 
 class Window(msgspec.Struct, frozen=True, order=True):
@@ -242,11 +243,15 @@ class JoinWindows(Face):
     A record of the left stream at ``t`` joins those of the right from ``t - before`` to ``t + after``, both included;
     ``difference`` sets both. One of them may be negative, as long as the span is not.
 
+    In a left or outer join a record without a partner waits until the window and ``grace`` are over. With ``eager`` it
+    is sent at once, and again with each partner that comes later; ``grace`` is a day unless it is given, as it was
+    before Kafka Streams 3.1.
+
     >>> JoinWindows(10, after=0).before_ms, JoinWindows(10, after=0).after_ms
     (10, 0)
     """
 
-    __slots__ = ("after_ms", "before_ms", "grace_ms")
+    __slots__ = ("after_ms", "before_ms", "eager", "grace_ms")
 
     def __init__(
         self,
@@ -255,6 +260,7 @@ class JoinWindows(Face):
         before: Duration | None = None,
         after: Duration | None = None,
         grace: Duration | None = None,
+        eager: bool = False,
     ) -> None:
         if difference is None and (before is None or after is None):
             raise ArgumentError(
@@ -263,13 +269,15 @@ class JoinWindows(Face):
         base = 0 if difference is None else _not_negative(difference, "difference")
         self.before_ms = base if before is None else to_ms(before, "before")
         self.after_ms = base if after is None else to_ms(after, "after")
-        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+        self.eager = eager
+        self.grace_ms = _DAY_MS * eager if grace is None else _not_negative(grace, "grace")
         if self.size_ms < 0:
             message = f"a join window must not end before it starts (before {self.before_ms}, after {self.after_ms})"
             raise ArgumentError(message)
 
     def __repr__(self) -> str:
-        return f"JoinWindows(before={self.before_ms}, after={self.after_ms}{_grace_text(self.grace_ms)})"
+        eager = ", eager=True" if self.eager else ""
+        return f"JoinWindows(before={self.before_ms}, after={self.after_ms}{_grace_text(self.grace_ms)}{eager})"
 
     @property
     def size_ms(self) -> int:

@@ -47,12 +47,15 @@ class Verdict:
         return not self.differences
 
 
-def check_case(case: Any) -> Verdict:
-    """Run a case and compare it; an exception that is no error of ours is a difference too."""
+def check_case(case: Any, *, in_batches: bool = False) -> Verdict:
+    """Run a case and compare it; an exception that is no error of ours is a difference too.
+
+    With ``in_batches`` its records go through the loops that production runs.
+    """
     verdict = Verdict(case["name"], case["family"])
     expected = case["expected"]
     try:
-        found, failure = run_case(case)
+        found, failure = run_case(case, in_batches=in_batches)
     except Exception as error:
         verdict.checked.add("errors")
         verdict.differences["errors"] = (expected.get("error"), _crash(error))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from headrace import Topology
-from headrace.batch.application import Application
+from headrace.application.layout import Application
 from headrace.broker import open_broker
-from headrace.broker.port import LogRecord, NewRecord, TopicPartition
-from headrace.config import StreamsConfig
+from headrace.broker.port import NewRecord, TopicPartition
+from headrace.records import RawRecord
 from tests.conformance.agreement import Difference
 from tests.conformance.case_inputs import Advance, Piped
 from tests.conformance.cutting import Chunk
@@ -37,13 +37,13 @@ class EngineRun:
     ) -> None:
         self._now_ms = wall_clock_ms
         self._ends: dict[TopicPartition, int] = {}
-        topology.configure(StreamsConfig(settings))
+        planned = topology.configured(settings)
         with ExitStack() as undoing:
             self._broker = open_broker(f"embedded:{directory}/broker", fsync="never")
             undoing.callback(self._broker.close)
-            read = source_topics(topology) | set(topics)
-            split = read - global_topics(topology)
-            for topic in sorted(read | sink_topics(topology)):
+            read = source_topics(planned) | set(topics)
+            split = read - global_topics(planned)
+            for topic in sorted(read | sink_topics(planned)):
                 self._broker.create_topic(topic, partitions if topic in split else other_partitions)
             self._engine = make_engine(topology, settings, self._broker, clock=lambda: self._now_ms)
             undoing.callback(self._engine.close)
@@ -61,7 +61,7 @@ class EngineRun:
         """How many partitions a topic has; one that is made on the way has one."""
         return self.application.topics.partitions.get(topic) or self._broker.topics().get(topic, 1)
 
-    def feed(self, chunk: Chunk) -> list[LogRecord]:
+    def feed(self, chunk: Chunk) -> list[RawRecord]:
         """Append records, or move the clock, and let the engine do what there is to do; what it wrote."""
         given: set[tuple[str, int, int]] = set()
         if isinstance(chunk, Advance):
@@ -97,7 +97,7 @@ class EngineRun:
         partition = record.partition(self.partitions_for(record.topic))
         return NewRecord(record.topic, record.key, record.value, record.timestamp, record.headers, partition)
 
-    def _new_records(self) -> list[LogRecord]:
+    def _new_records(self) -> list[RawRecord]:
         found = []
         for topic, count in self._broker.topics().items():
             for partition in range(count):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from headrace import Topology
-from headrace.batch.application import Application
+from headrace.application.layout import Application
 from headrace.batch.local import LocalEngine
 from headrace.broker.port import Broker
 from tests.conformance.spark_engine import on_spark

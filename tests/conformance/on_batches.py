@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from headrace import Topology
-from headrace.batch.application import Application
+from headrace.application.layout import Application
 from headrace.errors import HeadraceError
 from tests.conformance.adapter import Program
 from tests.conformance.agreement import Difference, in_order, per_key

@@ -234,7 +234,7 @@ class StoreWriter(CaseProcessor):
     def process(self, record: Any) -> None:
         assert self.store is not None
         value = record.value
-        if self.store.store_type.startswith("timestamped_kv"):
+        if str(self.store.kind).startswith("timestamped_kv"):
             value = ValueAndTimestamp.make(value, record.timestamp)
         self.store.put(record.key, value)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from headrace import Topology
-from headrace.batch.topics import TopicPlan
+from headrace.application.topics import TopicPlan
+from headrace.topology import TopologyPlan
 from headrace.topology.nodes import SinkNode
 from tests.conformance.cutting import Cut
 from tests.conformance.specs import Json
@@ -50,23 +50,23 @@ def has_repartition(topics: TopicPlan) -> bool:
     return any(topic.kind == "repartition" for topic in topics.internal)
 
 
-def sends_to_itself(topology: Topology, topics: TopicPlan) -> bool:
+def sends_to_itself(topology: TopologyPlan, topics: TopicPlan) -> bool:
     """The same, or through topics of the user's."""
     return has_repartition(topics) or bool(sink_topics(topology) & source_topics(topology))
 
 
-def buffer_changelogs(topology: Topology) -> set[str]:
+def buffer_changelogs(topology: TopologyPlan) -> set[str]:
     """The changelogs of buffers: they are written when the task commits, so they depend on the batches."""
     plans = [topology.task_plan(group.id) for group in topology.subtopologies() if not group.is_global]
     return {
         plan.store_to_changelog[name]
         for plan in plans
         for name, builder in plan.stores.items()
-        if name in plan.store_to_changelog and "buffer" in getattr(builder.build(), "store_type", "")
+        if name in plan.store_to_changelog and "buffer" in str(getattr(builder, "kind", ""))
     }
 
 
-def cut_for(case: Json, topology: Topology, topics: TopicPlan, partitions: int) -> Cut:
+def cut_for(case: Json, topology: TopologyPlan, topics: TopicPlan, partitions: int) -> Cut:
     """What a batch may hold so that there is one right order of it."""
     if keeps_attributes(case):
         return Cut.WHOLE
@@ -89,7 +89,7 @@ def cut_for(case: Json, topology: Topology, topics: TopicPlan, partitions: int) 
 class _Flows:
     """Which topics follow from which: through the nodes that read the one and the sinks that write the other."""
 
-    def __init__(self, topology: Topology, topics: TopicPlan) -> None:
+    def __init__(self, topology: TopologyPlan, topics: TopicPlan) -> None:
         self._topics = topics
         graph = topology.graph
         children: dict[str, list[str]] = {}
@@ -137,7 +137,7 @@ def _program(case: Json) -> str:
     return json.dumps([case["topology"], case["config"]])
 
 
-def source_topics(topology: Topology) -> set[str]:
+def source_topics(topology: TopologyPlan) -> set[str]:
     """The topics of the user's that the program reads by name."""
     graph = topology.graph
     plans = [topology.task_plan(), topology.global_plan()]
@@ -146,13 +146,13 @@ def source_topics(topology: Topology) -> set[str]:
     }
 
 
-def global_topics(topology: Topology) -> set[str]:
+def global_topics(topology: TopologyPlan) -> set[str]:
     """The topics that are read into global stores."""
     plan = topology.global_plan()
     return set() if plan is None else set(plan.source_topics)
 
 
-def sink_topics(topology: Topology) -> set[str]:
+def sink_topics(topology: TopologyPlan) -> set[str]:
     """The topics of the user's that the program writes by name."""
     graph = topology.graph
     named = {node.topic for node in graph.nodes.values() if isinstance(node, SinkNode) and node.topic is not None}

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from headrace import Topology, TopologyTestDriver
-from headrace.batch.task_id import TaskId
-from headrace.batch.topics import TopicPlan
+from headrace.application.task_id import TaskId
+from headrace.application.topics import TopicPlan
 from headrace.config import StreamsConfig
 from headrace.partitioning import default_partition
-from headrace.records import Headers
+from headrace.records import Headers, raw_record
 from headrace.task.global_task import GlobalTask
-from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import StreamTask
+from headrace.topology import TopologyPlan
 from tests.conformance.case_inputs import Piped
 
 NO_THROTTLE = {
@@ -99,7 +99,7 @@ class TaskReference:
         directory: Path,
     ) -> None:
         self._config = StreamsConfig({**NO_THROTTLE, **settings})
-        topology.configure(self._config)
+        planned = topology.configured(self._config)
         self._topics, self._partitions_for, self._directory = topics, partitions_for, directory
         self._now_ms = wall_clock_ms
         self._written: list[Written] = []
@@ -107,8 +107,8 @@ class TaskReference:
         self._taken = 0
         self._ends: dict[tuple[str, int], int] = {}
         self._waiting: deque[TaskId] = deque()
-        self._global = self._start_global_task(topology)
-        self._tasks = {task: self._start_task(topology, task) for task in topics.task_ids()}
+        self._global = self._start_global_task(planned)
+        self._tasks = {task: self._start_task(planned, task) for task in topics.task_ids()}
         self._route()
 
     def pipe(self, record: Piped) -> None:
@@ -138,7 +138,7 @@ class TaskReference:
         if self._global is not None:
             self._global.close()
 
-    def _start_task(self, topology: Topology, task_id: TaskId) -> StreamTask:
+    def _start_task(self, topology: TopologyPlan, task_id: TaskId) -> StreamTask:
         task = StreamTask(
             topology.task_plan(task_id.subtopology),
             self._config,
@@ -154,7 +154,7 @@ class TaskReference:
         task.start()
         return task
 
-    def _start_global_task(self, topology: Topology) -> GlobalTask | None:
+    def _start_global_task(self, topology: TopologyPlan) -> GlobalTask | None:
         plan = topology.global_plan()
         if plan is None:
             return None
@@ -167,7 +167,7 @@ class TaskReference:
     ) -> None:
         offset = self._ends.get((topic, partition), 0)
         self._ends[topic, partition] = offset + 1
-        record = RawRecord(topic, partition, offset, timestamp, key, value, headers)
+        record = raw_record(topic, partition, offset, timestamp, key, value, headers)
         if topic in self._topics.global_topics:
             assert self._global is not None
             self._global.update(record)

@@ -31,10 +31,10 @@ class Failure:
     at: str
 
 
-def run_case(case: Json) -> tuple[dict[str, Any], Failure | None]:
+def run_case(case: Json, *, in_batches: bool = False) -> tuple[dict[str, Any], Failure | None]:
     """What Headrace answers, in the form of ``expected``, and the error that ended it, if one did."""
     program = Program(case)
-    run = CaseRun(case, program)
+    run = CaseRun(case, program, in_batches=in_batches)
     try:
         with printed([]):
             run.everything()
@@ -46,8 +46,9 @@ def run_case(case: Json) -> tuple[dict[str, Any], Failure | None]:
 class CaseRun:
     """One run: the answers so far, and the place it has got to."""
 
-    def __init__(self, case: Json, program: Program) -> None:
+    def __init__(self, case: Json, program: Program, *, in_batches: bool = False) -> None:
         self.case, self.program = case, program
+        self._in_batches = in_batches
         self.found: dict[str, Any] = {}
         self._place: str | None = None
         self.inputs: dict[Any, Any] = {}
@@ -69,7 +70,8 @@ class CaseRun:
         config = self.program.config
         self._place = "start"
         self._describe_internal_topics(topology, config)
-        driver = TopologyTestDriver(topology, config, wall_clock_ms=self.case.get("wall_clock", 1700000000000))
+        wall_clock_ms = self.case.get("wall_clock", 1700000000000)
+        driver = TopologyTestDriver(topology, config, wall_clock_ms, in_batches=self._in_batches)
         try:
             self._drive(driver)
         finally:
@@ -81,9 +83,9 @@ class CaseRun:
         self._side("side_at_close", self.program.log[noted:])
 
     def _describe_internal_topics(self, topology: Topology, config: dict[str, Any]) -> None:
-        topology.configure(StreamsConfig(config))
+        planned = topology.configured(StreamsConfig(config))
         try:
-            topics = topology.internal_topics()
+            topics = planned.internal_topics()
         except TopologyError:
             self.found["internal_topics_error"] = True
             return
@@ -191,7 +193,7 @@ class CaseRun:
     def _stores(self, driver: TopologyTestDriver) -> dict[str, Any]:
         shown: dict[str, Any] = {}
         for name, store in sorted(driver.stores().items()):
-            kind = getattr(store, "store_type", "")
+            kind = str(getattr(store, "kind", ""))
             if "buffer" in kind:
                 shown[name] = {}
             elif kind == "outer_join":
@@ -282,9 +284,9 @@ def _parts(x: Any, store: Any) -> list[Any]:
     """The value part of an entry."""
     if isinstance(x, VersionedRecord):
         return [_json(x.value), x.timestamp, x.valid_to]
-    with_headers = store.store_type.endswith("_with_headers")
+    with_headers = str(store.kind).endswith("_with_headers")
     if isinstance(x, ValueAndTimestamp):
-        parts = [_json(x.value), x.timestamp] if store.store_type.startswith("timestamped") else [_json(x.value)]
+        parts = [_json(x.value), x.timestamp] if str(store.kind).startswith("timestamped") else [_json(x.value)]
         return [*parts, _headers_text(x.headers)] if with_headers else parts
     # Aggregations leave the headers of session stores empty.
     return [_json(x), ""] if with_headers else [_json(x)]
@@ -324,7 +326,7 @@ _CONTENTS = {
 
 def _read(store: Any, q: Json) -> Any:
     op, key = q["op"], q.get("key")
-    kind = store.store_type
+    kind = str(store.kind)
     if op == "get":
         return _single(store.get(key), store)
     if op == "get_as_of":

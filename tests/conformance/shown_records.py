@@ -7,8 +7,7 @@ import re
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from headrace.broker.port import LogRecord
-from headrace.records import Headers
+from headrace.records import Headers, RawRecord
 from tests.conformance.adapter import Program
 from tests.conformance.agreement import Shown
 from tests.conformance.references import Written
@@ -42,7 +41,7 @@ class Showing:
         task, topic, partition, timestamp, key, value, headers = record
         return self._shown(_Record(topic, key, value, timestamp, headers), partition, task)
 
-    def logged(self, record: LogRecord) -> Shown:
+    def logged(self, record: RawRecord) -> Shown:
         """A record of a broker."""
         topic, partition, _, timestamp, key, value, headers = record
         return self._shown(_Record(topic, key, value, timestamp, headers), partition, "")

@@ -47,7 +47,7 @@ class KvOp(StoreCommands):
     def stamped(self, x: str | None, record: Any) -> Any:
         value = self.value(x)
         assert self.store is not None
-        timestamped = self.store.store_type.startswith("timestamped_kv")
+        timestamped = str(self.store.kind).startswith("timestamped_kv")
         return ValueAndTimestamp.make(value, record.timestamp) if timestamped else value
 
     def run(self, name: str, f: list[str | None], record: Any) -> Any:
@@ -96,7 +96,7 @@ class WindowOp(StoreCommands):
         times = [None if x is None else x for x in f]
         if name == "put":
             value = self.value(f[1])
-            if s.store_type.startswith("timestamped"):
+            if str(s.kind).startswith("timestamped"):
                 value = ValueAndTimestamp.make(value, record.timestamp)
             s.put(self.key(f[0]), value, int(times[2] or 0))
             return "ok"

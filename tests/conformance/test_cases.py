@@ -19,7 +19,14 @@ def case_name(case: Any) -> str:
     return f"{case['family']}/{case['name']}"
 
 
-@pytest.mark.parametrize("case", [*load_cases(OURS), *load_cases(BESIDE)], ids=case_name)
-def test_case(case: Any) -> None:
-    verdict = check_case(case)
+CASES = [*load_cases(OURS), *load_cases(BESIDE)]
+
+
+@pytest.mark.parametrize(
+    ("case", "in_batches"),
+    [pytest.param(case, number % 2 == 1, id=case_name(case)) for number, case in enumerate(CASES)],
+)
+def test_case(case: Any, in_batches: bool) -> None:
+    """Every second case goes through the loops that production runs."""
+    verdict = check_case(case, in_batches=in_batches)
     assert verdict.differences == {}

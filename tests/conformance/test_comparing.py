@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.batch.topics import plan_topics
-from headrace.config import StreamsConfig
+from headrace.application.topics import plan_topics
 from headrace.records import NO_HEADERS
 from tests.conformance.adapter import Program
 from tests.conformance.agreement import Shown, at_last, in_order, per_key
@@ -115,9 +114,9 @@ def test_the_tasks_of_the_reference_write_per_key_what_the_driver_writes(case: A
     with printed([]):
         driver = DriverReference(Program(case).build(), settings, WALL_CLOCK_MS)
         topology = Program(case).build()
-        topology.configure(StreamsConfig(settings))
-        read = source_topics(topology) | {step["topic"] for step in case["inputs"] if "topic" in step}
-        topics = plan_topics(topology, dict.fromkeys(read, 1))
+        planned = topology.configured(settings)
+        read = source_topics(planned) | {step["topic"] for step in case["inputs"] if "topic" in step}
+        topics = plan_topics(planned, dict.fromkeys(read, 1))
         tasks = TaskReference(topology, settings, WALL_CLOCK_MS, topics, lambda topic: 1, tmp_path / "tasks")
         written = [_everything(each, case) for each in (driver, tasks)]
     assert written[0]

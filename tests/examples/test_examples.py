@@ -499,7 +499,8 @@ def test_sends_each_region_to_its_partition(driver: Run) -> None:
     assert [custom_partitioner.by_region("t", "k", {"region": "asia"}, count) for count in (1, 4)] == [0, 2]
     assert custom_partitioner.by_region("t", "k", {"region": "atlantis"}, 4) is None
     assert written(run, "regional-orders", JSON) == [("o1", {"region": "asia"})]
-    repartitions = [(topic.name, topic.partitions) for topic in topology.internal_topics()]
+    internal = topology.configured({"application.id": "shop"}).internal_topics()
+    repartitions = [(topic.name, topic.partitions) for topic in internal]
     assert repartitions == [("shop-orders-by-region-repartition", 4)]
 
 
@@ -558,7 +559,8 @@ def test_stores_are_logged_as_they_were_told(driver: Run) -> None:
     run = driver(topology, {"application.id": "options"})
     run.create_input_topic("events").pipe_input("anna", "click")
     assert [run.store(name).persistent for name in ("on-disk", "in-memory")] == [True, False]
-    changelogs = {topic.store: topic.config for topic in topology.internal_topics()}
+    internal = topology.configured({"application.id": "options"}).internal_topics()
+    changelogs = {topic.store: topic.config for topic in internal}
     assert set(changelogs) == {"on-disk", "in-memory", "kept-well"}
     assert all(config["cleanup.policy"] == "compact" for config in changelogs.values())
     assert changelogs["kept-well"]["retention.ms"] == "604800000"

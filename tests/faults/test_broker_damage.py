@@ -50,7 +50,7 @@ def everything(broker: EmbeddedBroker) -> dict[str, Any]:
         "records": [list(broker.read(t, p, 0)) for t, count in counts.items() for p in range(count)],
         "times": broker.offsets_for_time({(t, p): START_MS + 20 for t, n in counts.items() for p in range(n)}),
         "groups": [(group, broker.committed(group), broker.lag(group)) for group in broker.groups()],
-        "batches": [(name, broker.last_committed(name)) for name in broker.applications()],
+        "batches": [(name, broker.last_decided(name)) for name in broker.applications()],
     }
 
 

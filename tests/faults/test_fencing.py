@@ -13,7 +13,7 @@ import pytest
 from headrace import failpoints
 from headrace.batch.local import LocalEngine
 from headrace.broker.clock import Clock
-from headrace.broker.port import Commit
+from headrace.broker.port import Decision
 from headrace.errors import FencedError, LeaseHeldError
 from tests.faults.scene import APPLICATION, Scene, topology
 
@@ -80,8 +80,7 @@ def test_a_process_that_slept_through_its_lease_is_fenced_and_leaves_nothing(tmp
     process = scene.spawn({}, f"stop={point}:2", "batch=30")
     _, status = os.waitpid(process.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status), process.communicate()[1]
-    if point == "state.before-chunk":  # it still has the state directory, so the other one takes its own
-        scene.state_dir = tmp_path / "other"
+    scene.state_dir = tmp_path / "other"  # its tasks are still open, so the other one needs a directory of its own
     scene.run(clock=Later())
     scene.check()
     os.kill(process.pid, signal.SIGCONT)
@@ -98,7 +97,9 @@ def test_a_process_that_was_replaced_leaves_the_databases_of_its_successor_alone
     """It was told to run a batch and slept before it opened a store: what it finds then is further than it knows of."""
     scene = Scene(tmp_path / "scene")
     scene.send(60)
-    process = scene.spawn({}, "stop=visit.asked:9", "batch=20")
+    scene.run({"max.records.per.batch": 20})
+    scene.send(60)
+    process = scene.spawn({}, "stop=visit.asked:1", "batch=20")
     _, status = os.waitpid(process.pid, os.WUNTRACED)
     assert os.WIFSTOPPED(status), process.communicate()[1]
     scene.run({"max.records.per.batch": 5}, clock=Later())
@@ -121,10 +122,10 @@ def test_a_zombie_is_refused_by_the_broker_whatever_it_commits(tmp_path: Path) -
             broker.create_topic("echo")
             for _ in range(50):
                 stage.append("echo", 0, 0, b"phantom", bytes(4000))
-            segments = stage.finish()
+            staged = stage.finish()
         scene.run(clock=Later())
         with pytest.raises(FencedError, match=r"epoch \d+ may no longer commit"):
-            broker.commit(Commit(APPLICATION, old.epoch, 7, segments))
+            broker.decide(Decision(APPLICATION, old.epoch, 7, [staged]))
         with pytest.raises(FencedError):
             old.renew()
         old.release()

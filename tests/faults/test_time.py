@@ -8,11 +8,9 @@ from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 
@@ -21,14 +19,12 @@ from headrace.batch.coordinator import Coordinator
 from headrace.batch.level import read_result
 from headrace.batch.local import LocalEngine
 from headrace.batch.parcels import Kind
-from headrace.batch.reading_plan import Planner, parcels, reading_plan
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
 from headrace.errors import ArgumentError
 from headrace.processors.api import Processor, PunctuationType
 from headrace.records import Record
-from headrace.spark.parcel_rows import from_batches
-from headrace.spark.worker import FirstLevelFunction, Shipment
+from headrace.spark.host import HostedApplication
 from tests.faults.scene import START_MS, Scene
 from tests.faults.verdict import read
 
@@ -118,21 +114,36 @@ def test_a_clock_that_is_set_moves_no_stream_time_and_punctuators_fire_once(tmp_
             assert again[b"WALL_CLOCK_TIME"] == ticks[b"WALL_CLOCK_TIME"] + 1
 
 
+def test_a_punctuation_that_is_due_again_before_its_batch_is_done_keeps_nobody_waiting(tmp_path: Path) -> None:
+    scene, clock = Scene(tmp_path), SettableClock(START_MS)
+
+    def slow_clock() -> int:
+        clock.now_ms += 20 * WINDOW
+        return clock.now_ms
+
+    with closing(scene.broker()) as broker:
+        broker.create_topic("in")
+        with LocalEngine(ticking(), scene.settings(), broker, clock=slow_clock) as engine:
+            broker.append(at(START_MS))
+            assert engine.run_until_idle() <= 3
+            broker.append(at(START_MS + 1))
+            assert 1 <= engine.run_until_idle() <= 3
+
+
 @pytest.mark.parametrize("skew", [HOUR, -HOUR])
-def test_a_worker_with_a_wrong_clock_fires_punctuations_by_that_of_the_driver(
+def test_a_host_with_a_wrong_clock_fires_punctuations_by_that_of_the_driver(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, skew: int
 ) -> None:
     scene = Scene(tmp_path)
     with closing(scene.broker()) as broker:
         broker.create_topic("in")
         coordinator = Coordinator(ticking(), scene.settings(), broker, lambda: START_MS)
-        plan = reading_plan(coordinator.application)
-        shipment = Shipment("run", broker.address, cloudpickle.dumps(coordinator.application))  # type: ignore[no-untyped-call]
-        order = msgspec.msgpack.encode(coordinator.order())
-        readings = parcels(plan, Planner(plan, broker).next_batch(START_MS))
-        function = FirstLevelFunction(SimpleNamespace(value=shipment), order, [readings])  # type: ignore[arg-type]
+        shipped = cloudpickle.dumps(coordinator.application)  # type: ignore[no-untyped-call]
+        order = msgspec.msgpack.encode(coordinator.begin())
+        readings = coordinator.parcels(coordinator.plan())
         monkeypatch.setattr(time, "time_ns", lambda: (START_MS + skew) * 1_000_000)
-        sent = from_batches(function([pa.record_batch({"id": [0]})]))  # type: ignore[arg-type]
+        with closing(HostedApplication("run", broker.config, shipped)) as hosted:
+            sent = list(hosted.run_level(0, order, readings))
         (result,) = [read_result(parcel.data) for parcel in sent if parcel.kind == Kind.RESULT]
     due = result.progress.next_punctuation_ms
     assert due is not None

@@ -59,6 +59,15 @@ def forks() -> None:
     os.waitpid(child, 0)
 
 
+def forks_a_child_that_exits() -> None:
+    child = os.fork()
+    if not child:
+        sys.exit(3)
+    _, status = os.waitpid(child, 0)
+    if os.waitstatus_to_exitcode(status) != 3:
+        raise ValueError("the child went on")
+
+
 def prints() -> None:
     for _ in range(100):
         print("x" * 100_000)
@@ -106,6 +115,17 @@ def test_a_function_that_does_not_come_back_is_named_with_its_record(
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     with LocalEngine(shouting(forks), settings(tmp_path), broker) as engine:
         engine.run_until_idle()
+    assert [value for _, value in read(broker, "out")] == [b"GOOD", b"BAD", b"FINE"]
+
+
+def test_a_child_that_a_function_forked_does_not_go_on_with_the_tasks(tmp_path: Path, broker: EmbeddedBroker) -> None:
+    process = os.getpid()
+    with LocalEngine(shouting(forks_a_child_that_exits), settings(tmp_path), broker) as engine:
+        try:
+            engine.run_until_idle()
+        finally:
+            if os.getpid() != process:
+                os._exit(1)
     assert [value for _, value in read(broker, "out")] == [b"GOOD", b"BAD", b"FINE"]
 
 

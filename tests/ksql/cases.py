@@ -23,6 +23,11 @@ class Case:
     node: dict[str, Any]
 
     @property
+    def file(self) -> str:
+        """The file that it stands in."""
+        return self.id.partition("/")[2].partition(" - ")[0]
+
+    @property
     def text(self) -> str:
         """All statements at once, as they are parsed."""
         return "\n".join(self.statements)

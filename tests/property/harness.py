@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from headrace import StreamsBuilder, serdes
 from headrace.config import StreamsConfig
-from headrace.records import NO_HEADERS, Headers, ValueAndTimestamp
-from headrace.task.partition_group import RawRecord
+from headrace.records import NO_HEADERS, Headers, ValueAndTimestamp, raw_record
 from headrace.task.stream_task import StreamTask
 
 Program = Callable[[StreamsBuilder], None]
@@ -50,8 +49,8 @@ class HandDrivenTask:
         builder = StreamsBuilder()
         program(builder)
         topology = builder.build()
-        topology.configure(config)
-        self._plan = topology.task_plan()
+        planned = topology.configured(config)
+        self._plan = planned.task_plan()
         self._loop: deque[tuple[str, int, bytes | None, bytes | None, Headers]] = deque()
         self._offsets: dict[str, int] = {}
         self.written: dict[str, dict[bytes | None, bytes]] = {}
@@ -123,7 +122,7 @@ class HandDrivenTask:
 
     def _enqueue(self, topic: str, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> None:
         offset = self._offsets[topic] = self._offsets.get(topic, -1) + 1
-        self.task.add_records((topic, 0), [RawRecord(topic, 0, offset, timestamp, key, value, headers)])
+        self.task.add_records((topic, 0), [raw_record(topic, 0, offset, timestamp, key, value, headers)])
 
 
 def final_tables(
@@ -155,7 +154,7 @@ def running(
 def _rows(cached: Any) -> Iterator[tuple[Any, Any]]:
     # Beneath the cache: it may show windows that have expired in the store since it read them.
     store = cached.uncached()
-    entries = store.fetch_keys(None, None) if store.store_type.startswith("session") else store.all()
+    entries = store.fetch_keys(None, None) if store.kind.shape == "session" else store.all()
     with entries:
         for key, value in entries:
             yield str(key), value.value if isinstance(value, ValueAndTimestamp) else value

@@ -11,9 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from headrace.broker import rewriting
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import Commit, LogRecord, NewRecord, OffsetAndMetadata, StagedSegment, pack, unpack
+from headrace.broker.port import Decision, Handover, NewRecord, OffsetAndMetadata, Outcome
 from headrace.errors import FencedError, OffsetOutOfRangeError
-from headrace.records import Headers
+from headrace.records import Headers, RawRecord
 from tests.unit.broker.scene import FakeClock
 
 PARTITIONS = 2
@@ -45,7 +45,7 @@ class Log:
     """What a partition should hold."""
 
     def __init__(self) -> None:
-        self.records: list[LogRecord] = []
+        self.records: list[RawRecord] = []
         self.start = self.end = 0
         self.horizons: dict[int, int] = {}
         self.arrived: dict[int, int] = {}
@@ -61,7 +61,7 @@ class Log:
         kept = [record for record in self.records if latest[record[4]] == record[2]]
         self.records = [record for record in kept if not self.is_over(record, now)]
 
-    def is_over(self, record: LogRecord, now: int) -> bool:
+    def is_over(self, record: RawRecord, now: int) -> bool:
         """Whether a tombstone may go; the first pass sets its time."""
         if record[5] is not None:
             return False
@@ -85,7 +85,7 @@ class BrokerMachine(RuleBasedStateMachine):
         self.lease = self.broker.acquire_lease("app")
         self.batch_id = -1
         self.sequence = 0
-        self.staged: list[tuple[int, list[Row], int, list[StagedSegment]]] = []
+        self.staged: list[tuple[int, list[Row], int, Handover]] = []
         self.offsets: dict[TopicPartition, OffsetAndMetadata] = {}
 
     def teardown(self) -> None:
@@ -115,33 +115,30 @@ class BrokerMachine(RuleBasedStateMachine):
             for topic, partition, key, value, headers in rows:
                 stage.append(topic, partition, self.clock.now, key, value, headers)
             if finished:
-                segments = unpack(pack(stage.finish()))
-                self.staged.append((self.lease.epoch, rows, self.clock.now, segments))
+                self.staged.append((self.lease.epoch, rows, self.clock.now, stage.finish()))
 
     @precondition(lambda self: self.staged)
     @rule(data=st.data(), again=st.booleans())
     def commit(self, data: Any, again: bool) -> None:
-        epoch, rows, timestamp, segments = self.staged.pop(data.draw(st.integers(0, len(self.staged) - 1)))
+        epoch, rows, timestamp, staged = self.staged.pop(data.draw(st.integers(0, len(self.staged) - 1)))
         ends = {("log", partition): self.logs["log", partition].end for partition in range(PARTITIONS)}
         read = data.draw(st.sampled_from([[0], [0, 1]]), "partitions whose end was reached")
         offsets = {("log", partition): OffsetAndMetadata(ends["log", partition], "note") for partition in read}
-        commit = Commit("app", epoch, self.batch_id + 1, segments, offsets, {"batch": str(self.batch_id + 1)})
+        decision = Decision("app", epoch, self.batch_id + 1, [staged], offsets, {"batch": str(self.batch_id + 1)})
         if epoch != self.lease.epoch:
             try:
-                self.broker.commit(commit)
+                self.broker.decide(decision)
             except FencedError:
                 return
             raise AssertionError("a stale epoch could commit")
-        done = self.broker.commit(commit)
-        assert not done.repeated
+        assert self.broker.decide(decision) is Outcome.DONE
         self.batch_id += 1
         self.offsets.update(offsets)
         self.add(rows, timestamp)
         # What was staged for the same batch by other attempts can never be committed.
-        for other in [commit.segments, *[segments for _, _, _, segments in self.staged]]:
+        for other in [staged, *[staged for _, _, _, staged in self.staged]]:
             if again:
-                repeated = self.broker.commit(Commit("app", epoch, self.batch_id, other))
-                assert (repeated.repeated, repeated.ranges) == (True, done.ranges)
+                assert self.broker.decide(Decision("app", epoch, self.batch_id, [other])) is Outcome.DONE
         self.staged = []
 
     @rule()
@@ -251,7 +248,7 @@ class BrokerMachine(RuleBasedStateMachine):
                 except OffsetOutOfRangeError:
                     continue
                 raise AssertionError("an offset before the start could be read")
-        last = self.broker.last_committed("app")
+        last = self.broker.last_decided("app")
         assert (-1 if last is None else last.batch_id) == self.batch_id
         assert self.broker.committed("app") == self.offsets
 

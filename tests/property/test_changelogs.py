@@ -109,9 +109,9 @@ def topology(builder: Any, apply: Apply) -> Topology:
 
 def contents(store: Any) -> list[Any]:
     """Everything in a store, in its own order."""
-    if store.store_type == "versioned":
+    if store.kind.shape == "versioned":
         return [list(store.versions(key, 0, MAX_TIMESTAMP, descending=False)) for key in ("a", "aa", "b", "c")]
-    if store.store_type == "session":
+    if store.kind.shape == "session":
         return list(store.fetch_keys(None, None))
     return list(store.all())
 

@@ -17,8 +17,8 @@ from headrace.config import StreamsConfig
 from headrace.processors.columns import Columns, RecordColumns
 from headrace.processors.count_batches import CountBatches
 from headrace.records import NO_HEADERS, Headers
-from headrace.state.keeping import layers
 from headrace.state.layers.caching import Caching
+from headrace.state.snapshots import layers
 from headrace.task import partition_group
 from headrace.task.stream_task import StreamTask
 
@@ -89,9 +89,9 @@ class _Task:
                 "deserialization.exception.handler": "log_and_continue",
             }
         )
-        topology.configure(config)
+        planned = topology.configured(config)
         self.written: list[Any] = []
-        plan = topology.task_plan()
+        plan = planned.task_plan()
         self.partitions = [(topic, 0) for topic in plan.source_topics]
         self.task = StreamTask(plan, config, self, partitions=self.partitions, clock=lambda: 0)
         self.task.initialize()

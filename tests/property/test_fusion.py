@@ -143,9 +143,9 @@ def _run_task(piped: list[tuple[str, str, int]], work: Callable[[StreamTask], No
     stream.group_by_key().count(caching=False).to_stream().map_values(str).to("out")
     topology = builder.build()
     config = StreamsConfig({"application.id": "work", "dsl.store.suppliers.class": "in_memory"})
-    topology.configure(config)
+    planned = topology.configured(config)
     port = _Port()
-    task = StreamTask(topology.task_plan(), config, port, partitions=[("in", 0)], cache=ThreadCache(0))
+    task = StreamTask(planned.task_plan(), config, port, partitions=[("in", 0)], cache=ThreadCache(0))
     task.initialize()
     task.start()
     rows: list[Any] = [

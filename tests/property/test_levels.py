@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import StreamsBuilder
-from headrace.batch.levels import LevelPlan, Visit, plan_levels
-from headrace.batch.topics import TopicPlan, plan_topics
-from headrace.topology import Topology
+from headrace.application.levels import LevelPlan, Visit, plan_levels
+from headrace.application.topics import TopicPlan, plan_topics
+from headrace.topology import TopologyPlan
 from headrace.topology.nodes import SinkNode, SourceNode
 from headrace.windows import JoinWindows
-from tests.unit.batch.programs import by_value, configured, first
+from tests.unit.application.programs import by_value, configured, first
 
 STEPS = (
     "stream",
@@ -35,7 +35,7 @@ STEPS = (
 
 
 @st.composite
-def topologies(draw: st.DrawFn) -> tuple[Topology, set[str]]:
+def topologies(draw: st.DrawFn) -> tuple[TopologyPlan, set[str]]:
     """A topology of the DSL, and the topics of the user's that it reads."""
     topics: set[str] = set()
     steps = draw(st.lists(st.sampled_from(STEPS), max_size=12))
@@ -77,13 +77,13 @@ def _step(b: StreamsBuilder, step: str, topic: str, streams: tuple[Any, Any], ta
     return steps[step]()
 
 
-def planned(made: tuple[Topology, set[str]]) -> tuple[Topology, TopicPlan, LevelPlan]:
+def planned(made: tuple[TopologyPlan, set[str]]) -> tuple[TopologyPlan, TopicPlan, LevelPlan]:
     topology, names = made
     topics = plan_topics(topology, dict.fromkeys(names, 2))
     return topology, topics, plan_levels(topology, topics.sources)
 
 
-def writers_of(topology: Topology) -> Iterator[tuple[str, str]]:
+def writers_of(topology: TopologyPlan) -> Iterator[tuple[str, str]]:
     """Source nodes and the repartition topics that their records can get to, found by walking up from the sinks."""
     graph = topology.graph
     for sink in graph.nodes.values():
@@ -112,7 +112,7 @@ def leads_to(plan: LevelPlan, start: Visit) -> set[tuple[int, int]]:
 
 
 @given(topologies())
-def test_every_source_topic_is_read_exactly_once_per_batch(made: tuple[Topology, set[str]]) -> None:
+def test_every_source_topic_is_read_exactly_once_per_batch(made: tuple[TopologyPlan, set[str]]) -> None:
     _, topics, plan = planned(made)
     read = sorted(topic for level in plan.levels for visit in level for topic in visit.topics)
     assert read == sorted(topics.subtopology_of)
@@ -125,7 +125,7 @@ def test_every_source_topic_is_read_exactly_once_per_batch(made: tuple[Topology,
 
 
 @given(topologies())
-def test_what_a_visit_writes_is_read_at_a_later_level(made: tuple[Topology, set[str]]) -> None:
+def test_what_a_visit_writes_is_read_at_a_later_level(made: tuple[TopologyPlan, set[str]]) -> None:
     topology, topics, plan = planned(made)
     visit_of = {source: visit for level in plan.levels for visit in level for source in visit.sources}
     found = set()
@@ -137,7 +137,7 @@ def test_what_a_visit_writes_is_read_at_a_later_level(made: tuple[Topology, set[
 
 
 @given(topologies())
-def test_a_subtopology_is_visited_again_only_where_it_has_fed_itself(made: tuple[Topology, set[str]]) -> None:
+def test_a_subtopology_is_visited_again_only_where_it_has_fed_itself(made: tuple[TopologyPlan, set[str]]) -> None:
     """So sources that do not depend on each other are read together, in the order of their times."""
     topology, _, plan = planned(made)
     for group in topology.subtopologies():
@@ -148,7 +148,7 @@ def test_a_subtopology_is_visited_again_only_where_it_has_fed_itself(made: tuple
 
 
 @given(topologies())
-def test_no_visit_is_later_than_what_it_waits_for(made: tuple[Topology, set[str]]) -> None:
+def test_no_visit_is_later_than_what_it_waits_for(made: tuple[TopologyPlan, set[str]]) -> None:
     """Every level is needed: each visit reads something that was written right before it."""
     _, _, plan = planned(made)
     for before, level in zip(plan.levels, plan.levels[1:], strict=False):
@@ -157,6 +157,6 @@ def test_no_visit_is_later_than_what_it_waits_for(made: tuple[Topology, set[str]
 
 
 @given(topologies())
-def test_a_batch_is_planned_the_same_way_every_time(made: tuple[Topology, set[str]]) -> None:
+def test_a_batch_is_planned_the_same_way_every_time(made: tuple[TopologyPlan, set[str]]) -> None:
     _, _, plan = planned(made)
     assert planned(made)[2] == plan

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse
+from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, engines
 from headrace.broker import open_broker
 from headrace.errors import IllegalStateError, ProcessingError
-from headrace.lifecycle import run
 from headrace.lifecycle.failures import Backoff
 from tests.integration.spark.processes import wait_for
 from tests.unit.lifecycle.engine_double import EngineDouble
@@ -127,7 +126,7 @@ class Lifecycle(RuleBasedStateMachine):
 
 @pytest.fixture(autouse=True)
 def engine_double(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "spark_engine", lambda: EngineDouble)
+    monkeypatch.setattr(engines, "spark_engine", lambda: (EngineDouble, lambda: None))
     monkeypatch.setattr(Backoff, "next", lambda self: 0.0)
 
 

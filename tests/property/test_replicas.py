@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from headrace.application.progress import Progress
 from headrace.batch.local import LocalEngine
-from headrace.batch.progress import Progress
 from headrace.broker import open_broker
 from headrace.broker.port import Broker, NewRecord
 from headrace.query.layout import store_layouts
@@ -21,6 +21,7 @@ from headrace.query.rows import rows_of
 from headrace.records import Headers
 from headrace.state.version import Version, Visit
 from headrace.task.stream_task import StreamTask
+from headrace.task.versioned_task import VersionedTask
 from tests.property.operators import PARTS, Part, topology
 
 # What operators keep for themselves has no rows.
@@ -54,7 +55,7 @@ def held_by_tasks(engine: LocalEngine, broker: Broker) -> Iterator[tuple[str, di
     """Every row of every store, as the tasks would find it in their next batch."""
     application = engine.application
     layouts = store_layouts(application)
-    for task_id, progress in Progress(broker.last_committed(application.id)).tasks.items():
+    for task_id, progress in Progress(broker.last_decided(application.id)).tasks.items():
         plan = application.topology.task_plan(task_id.subtopology)
         task = StreamTask(
             plan,
@@ -65,19 +66,21 @@ def held_by_tasks(engine: LocalEngine, broker: Broker) -> Iterator[tuple[str, di
             partition=task_id.partition,
             state_dir=application.state_dir(task_id),
         )
-        opening = task.open(Visit(progress.version, Version(progress.version.batch + 1)), kept=progress.kept)
+        versioned = VersionedTask(task)
+        visit = Visit(progress.version, Version(progress.version.batch + 1))
+        opening = versioned.open(visit, snapshot=progress.kept)
         assert not opening.stale
-        task.start()
+        versioned.start()
         for store in task.registry:
-            if layouts[store.name].is_readable:
+            if layouts[store.name].kind.is_readable:
                 for row in rows_of(layouts[store.name], store, task_id.partition):
                     yield store.name, row
-        task.abandon()
+        versioned.abandon()
 
 
 def held_by_replicas(replicas: Replicas) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, layout in replicas.layouts.items():
-        if layout.is_readable:
+        if layout.kind.is_readable:
             for row in replicas.rows(name):
                 yield name, row
 
@@ -125,6 +128,7 @@ def test_replicas_hold_what_tasks_hold(
                 for batch in batches:
                     broker.append(NewRecord(*record, headers=Headers([("h", b"1")])) for record in batch)
                     engine.run_until_idle()
+                    engine.tasks.close()
                     expected = text(held_by_tasks(engine, broker))
 
                     assert text(held_by_replicas(warm)) == expected

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from headrace import failpoints, serdes
 from headrace.config import StreamsConfig
-from headrace.records import NO_HEADERS, Headers
-from headrace.state.keeping import layers
+from headrace.records import NO_HEADERS, Headers, RawRecord, raw_record
 from headrace.state.rocksdb.visits import CHUNK_BYTES
+from headrace.state.snapshots import layers
 from headrace.state.version import Version, Visit
-from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import StreamTask
+from headrace.task.versioned_task import VersionedTask
 from headrace.topology.task_plan import TaskPlan
 from headrace.windows import MAX_TIMESTAMP
 from tests.property import operators
@@ -59,8 +59,7 @@ class Program:
     def plan(self) -> TaskPlan:
         """A new one each time, as another process would have it."""
         topology = operators.topology(self.parts, dict(self.settings))
-        topology.configure(self.config())
-        return topology.task_plan()
+        return topology.configured(self.config()).task_plan()
 
 
 @dataclass
@@ -133,7 +132,7 @@ class Driver:
 
     def _enqueue(self, topic: str, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> None:
         offset = self.offsets[topic] = self.offsets.get(topic, -1) + 1
-        self._loop.append((topic, RawRecord(topic, 0, offset, timestamp, key, value, headers)))
+        self._loop.append((topic, raw_record(topic, 0, offset, timestamp, key, value, headers)))
 
     def _work(self) -> None:
         while self._loop:
@@ -221,14 +220,14 @@ class Host:
         for level, part in enumerate(_parts(batch, self._plan.levels)):
             target = Version(number, level)
             driver = Driver(self._program, now_ms, offsets, self._directory)
-            with _visiting(driver.task):
-                opening = driver.task.open(Visit(base, target), chunk_bytes=self._plan.chunk_bytes)
+            with _visiting(driver.task) as versioned:
+                opening = versioned.open(Visit(base, target), chunk_bytes=self._plan.chunk_bytes)
                 assert not opening.stale
-                assert opening.has_kept
-                driver.task.start()
+                assert opening.has_snapshot
+                versioned.start()
                 driver.run(part)
                 driver.settle()
-                committed = driver.task.commit().offsets
+                committed = versioned.commit().offsets
             produced += driver.produced
             dropped.update(driver.task.context.metrics.dropped_records_by_reason)
             base, now_ms, offsets = target, driver.now_ms, driver.offsets
@@ -245,21 +244,22 @@ class Host:
         """Read the stores as they are on disk."""
         base, now_ms, offsets = self.committed
         driver = Driver(self._program, now_ms, offsets, self._directory)
-        with _visiting(driver.task):
-            driver.task.open(Visit(base, Version(10**9)))
-            driver.task.start()
+        with _visiting(driver.task) as versioned:
+            versioned.open(Visit(base, Version(10**9)))
+            versioned.start()
             self.result.stores = {store.name: contents(store) for store in driver.task.registry}
-            driver.task.abandon()
+            versioned.abandon()
 
 
 @contextmanager
-def _visiting(task: StreamTask) -> Iterator[None]:
+def _visiting(task: StreamTask) -> Iterator[VersionedTask]:
+    versioned = VersionedTask(task)
     try:
-        yield
+        yield versioned
         task.suspend()
-        task.close()
+        versioned.close()
     except BaseException:
-        task.abandon()
+        versioned.abandon()
         raise
 
 
@@ -296,7 +296,7 @@ def cut_as_visited(batches: Sequence[Batch], levels: int) -> list[Batch]:
 
 def contents(store: Any) -> Any:
     """All there is to see of a store."""
-    kind = store.store_type
+    kind = str(store.kind)
     if kind in ("suppress_buffer", "stream_table_buffer"):
         return store.num_records, store.buffer_size, store.min_timestamp
     if kind == "versioned":

@@ -20,19 +20,22 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=1_000, help="how many seeds to run")
     parser.add_argument("--first", type=int, default=0, help="the first of them")
     parser.add_argument("--seed", type=int, help="run this one only, and print what happens")
+    parser.add_argument("--elsewhere", action="store_true", help="on the broker that fences and loses answers")
     given = parser.parse_args(arguments)
     if given.seed is not None:
-        return 0 if fault_of(given.seed, trace=True) is None else 1
-    return _run_all(range(given.first, given.first + given.seeds))
+        return 0 if fault_of(given.seed, trace=True, is_elsewhere=given.elsewhere) is None else 1
+    return _run_all(range(given.first, given.first + given.seeds), is_elsewhere=given.elsewhere)
 
 
-def fault_of(seed: int, *, trace: bool = False, reports: list[Report] | None = None) -> str | None:
+def fault_of(
+    seed: int, *, trace: bool = False, is_elsewhere: bool = False, reports: list[Report] | None = None
+) -> str | None:
     """What is wrong with a run, with the command that shows it again; None where all is well."""
     try:
-        report = simulate(seed, print) if trace else simulate(seed)
+        report = simulate(seed, print if trace else lambda _: None, is_elsewhere=is_elsewhere)
     except Exception:
         text = f"{traceback.format_exc()}\nseed {seed} failed at {_revision()}; see it again:\n"
-        text += f"  {sys.executable} -m tests.simulation --seed {seed}"
+        text += f"  {sys.executable} -m tests.simulation --seed {seed}{' --elsewhere' if is_elsewhere else ''}"
         if trace:
             print(text)
         return text
@@ -43,10 +46,10 @@ def fault_of(seed: int, *, trace: bool = False, reports: list[Report] | None = N
     return None
 
 
-def _run_all(seeds: Iterable[int]) -> int:
+def _run_all(seeds: Iterable[int], *, is_elsewhere: bool) -> int:
     started, reports, failed = time.monotonic(), list[Report](), list[int]()
     for seed in seeds:
-        fault = fault_of(seed, reports=reports)
+        fault = fault_of(seed, is_elsewhere=is_elsewhere, reports=reports)
         if fault is not None:
             failed.append(seed)
             print(fault, flush=True)
@@ -58,7 +61,7 @@ def _run_all(seeds: Iterable[int]) -> int:
 def _totals(reports: Iterable[Report]) -> str:
     totals: Counter[str] = Counter()
     for report in reports:
-        for name in ("records", "steps", "crashes", "takeovers", "fenced", "stores"):
+        for name in ("records", "steps", "crashes", "takeovers", "fenced", "stores", "unknown"):
             totals[name] += getattr(report, name)
     return ", ".join(f"{count:,} {name}" for name, count in totals.items())
 

@@ -76,8 +76,9 @@ class Medium:
         """Take from ``image`` what was not safe."""
         if self._safe_catalog is not None:
             self.tear_catalog(image, self._safe_catalog, random, in_order=False)
-        self._lose_names(image, "broker", random)
-        self._lose_contents(image, random)
+        if (image / "broker").exists():
+            self._lose_names(image, "broker", random)
+            self._lose_contents(image, random)
         shutil.rmtree(image / "shm", ignore_errors=True)
         for task in sorted(path for path in image.glob("state-*/*/*") if path.is_dir()):
             self._lose_state(task, image, random)

@@ -6,7 +6,7 @@ import logging
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -16,12 +16,12 @@ from unittest.mock import patch
 from headrace.batch.local import LocalEngine
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
-from headrace.errors import FencedError
+from headrace.errors import FencedError, NotDecidedError, OutcomeUnknownError
 from headrace.partitioning import default_partition
 from headrace.task.context import TaskContext
 from tests.simulation.programs import PROGRAMS, Program
 from tests.simulation.verdict import check
-from tests.simulation.world import LEASE_MS, START_MS, Crash, World
+from tests.simulation.world import LEASE_MS, START_MS, AnyBroker, Crash, World
 
 APPLICATION = "app"
 DEAD_LETTERS = "dead-letters"
@@ -40,21 +40,25 @@ class Report:
     fenced: int = 0
     records: int = 0
     stores: int = 0
+    unknown: int = 0
     crashed_at: Counter[str] = field(default_factory=Counter)
 
 
-def simulate(seed: int, trace: Callable[[str], None] = lambda _: None) -> Report:
-    """Run one seed; AssertionError where something does not add up."""
+def simulate(seed: int, trace: Callable[[str], None] = lambda _: None, *, is_elsewhere: bool = False) -> Report:
+    """Run one seed; AssertionError where something does not add up.
+
+    The broker is in a directory of the machine that crashes, or elsewhere, as ``memory_broker`` has it.
+    """
     base = _SHARED_MEMORY if _SHARED_MEMORY.exists() else None
     with tempfile.TemporaryDirectory(prefix="simulation-", dir=base) as directory, _quiet():
-        return _Run(seed, Path(directory), trace).go()
+        return _Run(seed, Path(directory), trace, is_elsewhere=is_elsewhere).go()
 
 
 @dataclass
 class _Process:
     """A process of the application: its own broker and engine."""
 
-    broker: EmbeddedBroker
+    broker: AnyBroker
     engine: LocalEngine
     state: int
     epoch: int
@@ -64,24 +68,26 @@ class _Attempt:
     """A batch that is being run. What it dropped counts when it was committed, however the attempt ended."""
 
     def __init__(self, process: _Process) -> None:
-        last = process.broker.last_committed(APPLICATION)
+        last = process.broker.last_decided(APPLICATION)
         self._batch = 0 if last is None else last.batch_id + 1, process.epoch
         self.dropped: Counter[str] = Counter()
 
-    def is_committed(self, broker: EmbeddedBroker) -> bool:
-        last = broker.last_committed(APPLICATION)
+    def is_committed(self, broker: AnyBroker) -> bool:
+        last = broker.last_decided(APPLICATION)
         return last is not None and (last.batch_id, last.epoch) == self._batch
 
 
 class _Run:
-    def __init__(self, seed: int, directory: Path, trace: Callable[[str], None]) -> None:
+    def __init__(self, seed: int, directory: Path, trace: Callable[[str], None], *, is_elsewhere: bool) -> None:
         self._random = random = Random(seed)
         self._trace = trace
         self._program: Program = random.choice(PROGRAMS)
         self._partitions = random.choice((1, 2, 2))
         self._in_memory = random.random() < 0.2
         is_real = seed % _REAL_EVERY == 0
-        self._world = World(directory, random, real_databases=is_real, trace=trace)
+        self._world = World(directory, random, real_databases=is_real, trace=trace, is_elsewhere=is_elsewhere)
+        if self._world.server is not None:
+            self._world.server.on_not_done = self._forget_drops
         self._produced: dict[tuple[str, int], list[NewRecord]] = {
             (topic, partition): [] for topic in self._program.topics for partition in range(self._partitions)
         }
@@ -89,7 +95,8 @@ class _Run:
         self._sequence = 0
         self._number = 0
         self._process: _Process | None = None
-        self._client: EmbeddedBroker | None = None
+        self._client: AnyBroker | None = None
+        self._engines: list[LocalEngine] = []
         self._attempts: list[_Attempt] = []
         self._dropped: Counter[str] = Counter()
         self._report = Report(self._program.name)
@@ -110,6 +117,7 @@ class _Run:
             self._heal()
         report = self._report
         report.steps, report.crashes = self._world.steps, self._world.crashes
+        report.unknown = 0 if self._world.server is None else self._world.server.unknown
         return report
 
     # What may go wrong
@@ -131,13 +139,21 @@ class _Run:
                 action()
             except Crash as crash:
                 self._report.crashed_at[str(crash)] += 1
+                self._let_files_go()
                 self._world.recover()
                 self._process = self._client = None
                 self._settle_attempts(self._outside())
             else:
                 return
 
-    def _settle_attempts(self, broker: EmbeddedBroker) -> None:
+    def _let_files_go(self) -> None:
+        """The kernel closes the files of processes that have ended; here they are all one process."""
+        for engine in self._engines:
+            with suppress(Exception):
+                engine.tasks.close()
+        self._engines.clear()
+
+    def _settle_attempts(self, broker: AnyBroker) -> None:
         """Nobody works on the batches under way any more, or nobody may: what they dropped counts, or never will."""
         # Asking the broker may be where the process is stopped and another one comes to settle them.
         attempts, self._attempts = self._attempts, []
@@ -160,7 +176,7 @@ class _Run:
 
     # What processes do
 
-    def _outside(self) -> EmbeddedBroker:
+    def _outside(self) -> AnyBroker:
         """The broker as seen by the process that produces and does the upkeep."""
         if self._client is None:
             self._client = self._world.open_broker()
@@ -178,6 +194,7 @@ class _Run:
             self._rewrite,
             self._stop,
             self._wait,
+            self._move_tasks,
         )
 
     def _set_up(self) -> None:
@@ -234,13 +251,12 @@ class _Run:
         }
         topology = self._program.build(self._in_memory)
         engine = LocalEngine(topology, settings, broker, clock=self._world.clock.now_ms)
-        with broker._catalog.read() as connection:
-            epoch = connection.execute("SELECT epoch FROM applications WHERE name = ?", (APPLICATION,)).fetchone()[0]
-        return _Process(broker, engine, state, epoch)
+        self._engines.append(engine)
+        return _Process(broker, engine, state, engine._coordinator.lease.epoch)
 
     def _run_batch(self, process: _Process) -> bool:
         """One batch; False where there is nothing to do, or the process was replaced."""
-        attempt = _Attempt(process)
+        attempt, is_unsettled = _Attempt(process), False
         self._attempts.append(attempt)
         try:
             report = process.engine.run_batch()
@@ -249,6 +265,11 @@ class _Run:
             self._trace("  fenced")
             self._report.fenced += 1
             report = None
+        except OutcomeUnknownError:
+            self._ask(process)
+            report, is_unsettled = None, True
+        except NotDecidedError:
+            report, is_unsettled = None, True
         if report is not None:
             assert report.dropped == attempt.dropped, f"{report.dropped} reported, {attempt.dropped} dropped"
         if self._attempts:
@@ -256,14 +277,31 @@ class _Run:
         if self._process is not process:
             self._end(process)
             return False
-        return report is not None
+        return report is not None or is_unsettled
+
+    def _ask(self, process: _Process) -> None:
+        """What became of the batch; the engine itself asks before the next one."""
+        while True:
+            try:
+                process.engine._coordinator._settled()
+            except OutcomeUnknownError:
+                continue
+            except FencedError:
+                assert self._process is not process, "fenced, but nobody took over"
+            return
+
+    def _forget_drops(self) -> None:
+        """The batch did not count; if the engine runs it again, it drops the same again."""
+        if self._attempts:
+            self._attempts[-1].dropped.clear()
 
     def _take_over(self) -> None:
         """The lease of the process that was stopped ends, and another takes its place and goes on."""
         old = self._process
         if old is None or not self._attempts:
             return
-        self._world.clock.advance(LEASE_MS + 1)
+        if self._world.server is None:
+            self._world.clock.advance(LEASE_MS + 1)
         self._process = None
         new = self._start(1 - old.state)
         self._settle_attempts(new.broker)
@@ -286,7 +324,8 @@ class _Run:
         for topic in broker.topics():
             if broker.describe_topic(topic).config.get("cleanup.policy", "delete") != "delete":
                 broker.compact(topic, force=True)
-            broker.merge(topic, at=2)
+            if isinstance(broker, EmbeddedBroker):
+                broker.merge(topic, at=2)
 
     def _stop(self) -> None:
         """End all processes as they should end."""
@@ -300,6 +339,11 @@ class _Run:
     def _end(self, process: _Process) -> None:
         process.engine.close()
         process.broker.close()
+
+    def _move_tasks(self) -> None:
+        """Tasks are closed where they are; the next batch opens them as another process would."""
+        if self._process is not None:
+            self._process.engine.tasks.close()
 
     def _wait(self) -> None:
         self._world.clock.advance(self._random.choice((1, 300, 2_000)))
@@ -318,6 +362,7 @@ class _Run:
         broker = process.broker
         self._world.clock.now = START_MS + 3 * 60 * 60 * 1000
         broker.maintain()
+        process.engine.tasks.close()
         self._report.stores = check(self._program, broker, process.engine, self._produced, self._dropped)
         self._report.records = sum(len(records) for records in self._produced.values())
         self._stop()

@@ -13,12 +13,13 @@ from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
 from tests.simulation.__main__ import fault_of
 from tests.simulation.database import FakeBatch, FakeDatabase
-from tests.simulation.scheduler import simulate
+from tests.simulation.scheduler import Report, simulate
 from tests.simulation.world import Crash, World
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what was flushed is learned from /proc")
 
 SEEDS = 1_000
+ELSEWHERE_SEEDS = 300
 AT_ONCE = 50
 
 
@@ -26,6 +27,15 @@ AT_ONCE = 50
 def test_nothing_is_lost_doubled_or_invented(first: int) -> None:
     faults = [fault for seed in range(first, first + AT_ONCE) if (fault := fault_of(seed)) is not None]
     assert not faults, "\n\n".join(faults)
+
+
+@pytest.mark.parametrize("first", range(0, ELSEWHERE_SEEDS, AT_ONCE))
+def test_nothing_is_lost_doubled_or_invented_on_a_broker_that_fences_and_loses_answers(first: int) -> None:
+    reports: list[Report] = []
+    seeds = range(first, first + AT_ONCE)
+    faults = [fault for seed in seeds if (fault := fault_of(seed, is_elsewhere=True, reports=reports)) is not None]
+    assert not faults, "\n\n".join(faults)
+    assert sum(report.unknown for report in reports) > AT_ONCE / 4
 
 
 def test_a_seed_replays_to_the_letter() -> None:
@@ -52,7 +62,7 @@ class TestWorld:
         directory.mkdir()
         world = World(directory, random, real_databases=False, trace=lambda _: None)
         with world.running(inline_bytes=100, roll_segments=1024):
-            disk = world.open_broker()._disk
+            disk = world.open_embedded()._disk
             disk.create("1-t/0/a.arrow", b"x" * 2_000)
             if flush:
                 disk.flush("1-t/0/a.arrow")
@@ -65,27 +75,27 @@ class TestWorld:
     def test_a_transaction_that_was_under_way_is_done_or_not_done(self, tmp_path: Path) -> None:
         world = World(tmp_path, Random(1), real_databases=False, trace=lambda _: None)
         with world.running(inline_bytes=64 * 1024, roll_segments=1024):
-            broker = world.open_broker()
+            broker = world.open_embedded()
             broker.create_topic("t")
             broker.append([NewRecord("t", b"k", b"acknowledged", 1)])
             world.crash_in, world.crash_takes_power = 4, True
             with pytest.raises(Crash, match=r"half a catalog\.commit"):
                 broker.append([NewRecord("t", b"k", b"under way", 1)])
             world.recover()
-            found = _values(world.open_broker())
+            found = _values(world.open_embedded())
         assert found in ([b"acknowledged"], [b"acknowledged", b"under way"])
 
     def test_what_is_cleaned_up_while_the_crash_goes_up_does_not_count(self, tmp_path: Path) -> None:
         world = World(tmp_path, Random(1), real_databases=False, trace=lambda _: None)
         with world.running(inline_bytes=100, roll_segments=1024):
-            broker = world.open_broker()
+            broker = world.open_embedded()
             broker.create_topic("t")
             with pytest.raises(Crash), broker.acquire_lease("app"):
                 world.crash_in = 1
                 world.step("here")
             world.recover()
             world.clock.uptime -= 2_000
-            assert world.open_broker().lease_owner("app") is not None
+            assert world.open_embedded().lease_owner("app") is not None
 
     def test_a_database_loses_a_tail_of_what_was_written_since_it_was_opened(self, tmp_path: Path) -> None:
         database = FakeDatabase(str(tmp_path / "d"))

@@ -6,20 +6,21 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from headrace.application.progress import Progress
 from headrace.batch.local import LocalEngine
-from headrace.batch.progress import Progress
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import LogRecord
+from headrace.records import RawRecord
 from headrace.serde.bytes_keys import window_store_start
 from headrace.state.rocksdb.database import raw_options
 from headrace.state.rocksdb.visits import VisitedDatabase
 from headrace.state.version import Version, Visit
 from tests.simulation.programs import FAILED, NOT_READ, RETENTION_MS, Expected, Input, Output, Program
+from tests.simulation.world import AnyBroker
 
 _STALE_RESPONSE = "stale response of a foreign-key join"
 
 
-def check(program: Program, broker: EmbeddedBroker, engine: LocalEngine, produced: Input, dropped: Counter[str]) -> int:
+def check(program: Program, broker: AnyBroker, engine: LocalEngine, produced: Input, dropped: Counter[str]) -> int:
     """AssertionError where something is wrong; how many databases of stores were compared."""
     application = engine.application.id
     _check_log(broker)
@@ -34,17 +35,19 @@ def check(program: Program, broker: EmbeddedBroker, engine: LocalEngine, produce
     return _check_stores(broker, engine)
 
 
-def _check_log(broker: EmbeddedBroker) -> None:
+def _check_log(broker: AnyBroker) -> None:
     for topic in broker.topics():
         problems = broker.problems(topic)
         assert not problems, f"the log is damaged: {problems}"
+    if not isinstance(broker, EmbeddedBroker):
+        return
     with broker._catalog.read() as connection:
         known = {row[0] for row in connection.execute("SELECT file FROM segments WHERE file IS NOT NULL")}
     orphans = {file for file, _ in broker._disk.files()} - known
     assert not orphans, f"segments that nobody registered: {sorted(orphans)}"
 
 
-def _check_input(broker: EmbeddedBroker, produced: Input) -> None:
+def _check_input(broker: AnyBroker, produced: Input) -> None:
     for (topic, partition), records in produced.items():
         found = [(key, value, time) for _, _, _, time, key, value, _ in _read(broker, topic, partition)]
         wanted = [(record.key, record.value, record.timestamp) for record in records]
@@ -70,7 +73,7 @@ def _check_output(program: Program, output: Output, expected: Expected) -> None:
 
 
 def _check_conservation(
-    broker: EmbeddedBroker,
+    broker: AnyBroker,
     output: Output,
     produced: Input,
     expected: Expected,
@@ -86,7 +89,7 @@ def _check_conservation(
     assert letters == counted[NOT_READ] + counted[FAILED], f"{letters} dead letters, but {counted}"
 
 
-def _check_changelogs(broker: EmbeddedBroker, application: str, expected: Expected) -> None:
+def _check_changelogs(broker: AnyBroker, application: str, expected: Expected) -> None:
     for store, wanted in expected.changelogs.items():
         topic, found = f"{application}-{store}-changelog", {}
         for partition in range(broker.topics()[topic]):
@@ -94,10 +97,10 @@ def _check_changelogs(broker: EmbeddedBroker, application: str, expected: Expect
         assert found == wanted, f"the changelog of {store} adds up to {found} instead of {wanted}"
 
 
-def _check_stores(broker: EmbeddedBroker, engine: LocalEngine) -> int:
+def _check_stores(broker: AnyBroker, engine: LocalEngine) -> int:
     """Each database of the last process is what its changelog adds up to. Stale ones are restored before use."""
     application = engine.application
-    progress = Progress(broker.last_committed(application.id))
+    progress = Progress(broker.last_decided(application.id))
     compared = 0
     for topic in application.topics.internal:
         if topic.kind != "changelog" or topic.store is None:
@@ -144,7 +147,7 @@ def _bare_value(value: bytes, logged: tuple[bytes, int] | None) -> bytes:
     return value[8:] if int.from_bytes(value[:8], "big", signed=True) == logged[1] else value
 
 
-def _folded(broker: EmbeddedBroker, topic: str, partition: int) -> dict[bytes, tuple[bytes, int]]:
+def _folded(broker: AnyBroker, topic: str, partition: int) -> dict[bytes, tuple[bytes, int]]:
     entries: dict[bytes, tuple[bytes, int]] = {}
     for _, _, _, timestamp, key, value, _ in _read(broker, topic, partition):
         assert key is not None
@@ -155,7 +158,7 @@ def _folded(broker: EmbeddedBroker, topic: str, partition: int) -> dict[bytes, t
     return entries
 
 
-def _output(broker: EmbeddedBroker, topic: str) -> Output:
+def _output(broker: AnyBroker, topic: str) -> Output:
     output: Output = {}
     for partition in range(broker.topics()[topic]):
         for _, _, _, _, key, value, _ in _read(broker, topic, partition):
@@ -163,6 +166,6 @@ def _output(broker: EmbeddedBroker, topic: str) -> Output:
     return output
 
 
-def _read(broker: EmbeddedBroker, topic: str, partition: int) -> list[LogRecord]:
+def _read(broker: AnyBroker, topic: str, partition: int) -> list[RawRecord]:
     start = broker.start_offsets([(topic, partition)])[topic, partition]
     return [record for records in broker.read(topic, partition, start) for record in records]

@@ -17,12 +17,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 from unittest.mock import patch
 
 from rocksdict import Rdict, WriteBatch
 
 from headrace import failpoints
+from headrace.batch import coordinator
 from headrace.broker import rewriting, staging
 from headrace.broker.clock import Clock
 from headrace.broker.disk import Disk
@@ -31,6 +32,9 @@ from headrace.state import shared_memory
 from headrace.state.rocksdb import visits
 from tests.simulation.database import FakeBatch, FakeDatabase
 from tests.simulation.medium import Medium
+from tests.simulation.memory_broker import MemoryBroker, MemoryServer
+
+AnyBroker: TypeAlias = EmbeddedBroker | MemoryBroker
 
 START_MS = 1_700_000_000_000
 LEASE_MS = 30_000
@@ -63,7 +67,15 @@ class WorldClock(Clock):
 class World:
     """One machine. ``trace`` gets a line for each thing of note."""
 
-    def __init__(self, directory: Path, random: Random, *, real_databases: bool, trace: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        random: Random,
+        *,
+        real_databases: bool,
+        trace: Callable[[str], None],
+        is_elsewhere: bool = False,
+    ) -> None:
         self.root = directory / "root"
         self.root.mkdir()
         self.random = random
@@ -80,6 +92,8 @@ class World:
         self._is_real = real_databases
         self._is_over = False
         self._writers = 0
+        self.server = MemoryServer(random, self._reach) if is_elsewhere else None
+        """A broker on another machine: it outlives the crashes of this one."""
         self._brokers: list[EmbeddedBroker] = []
         self._born: dict[str, int] = {}
 
@@ -89,6 +103,7 @@ class World:
         shared = self.root / "shm"
         with (
             patch.object(failpoints, "on_reached", self.step),
+            patch.object(coordinator, "ASK_SECONDS", (0.0, 0.0)),
             patch.object(os, "fsync", self._fsync),
             patch.object(sqlite3, "connect", self._connect),
             patch.object(shared_memory, "SHARED_MEMORY", shared),
@@ -105,8 +120,12 @@ class World:
             finally:
                 self._close_all()
 
-    def open_broker(self) -> EmbeddedBroker:
+    def open_broker(self) -> AnyBroker:
         """The broker as a process that starts now opens it."""
+        return MemoryBroker(self.server) if self.server is not None else self.open_embedded()
+
+    def open_embedded(self) -> EmbeddedBroker:
+        """The one in a directory of this machine."""
         directory = self.root / "broker"
         broker = EmbeddedBroker(directory, clock=self.clock, disk=SteppingDisk(directory / "topics", self))
         self._brokers.append(broker)
@@ -135,6 +154,12 @@ class World:
             if self.disturb_in <= 0:
                 self._disturb(name)
 
+    def _reach(self, name: str) -> None:
+        """A process that is no more cannot reach another machine."""
+        if self._is_over:
+            raise Crash(name)
+        self.step(name)
+
     def born_ms(self, file: str) -> int:
         """When a segment file was last written to, by the clock of this world."""
         return self._born.get(file, START_MS)
@@ -152,6 +177,8 @@ class World:
         if self.crash_takes_power:
             self.medium.settle()
         self.clock.advance(LEASE_MS + 1_000)
+        if self.server is not None:
+            self.server.settle_all()
         self._is_over = False
         self._writers = 0
         self.crash_in = None

@@ -10,10 +10,9 @@ import pytest
 
 from headrace import Processor, PunctuationType, Record, StreamsBuilder, Topology, ValueAndTimestamp, errors
 from headrace.config import StreamsConfig
-from headrace.records import Headers
+from headrace.records import Headers, RawRecord, raw_record
 from headrace.task.checkpoint import read_checkpoint, write_checkpoint
 from headrace.task.global_task import GlobalTask
-from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import StreamTask
 from tests.traps.scene import scene, watch
 
@@ -95,8 +94,8 @@ def running(builder: StreamsBuilder, port: Port | None = None, **keywords: Any) 
     """One task that its test drives by hand."""
     config = StreamsConfig({"application.id": "app", "dsl.store.suppliers.class": "in_memory"})
     topology = builder.build()
-    topology.configure(config)
-    plan = topology.task_plan()
+    planned = topology.configured(config)
+    plan = planned.task_plan()
     partitions = [(topic, 0) for topic in plan.source_topics]
     task = StreamTask(plan, config, port or Port(), partitions=partitions, clock=lambda: 0, **keywords)
     task.initialize()
@@ -111,7 +110,7 @@ def running(builder: StreamsBuilder, port: Port | None = None, **keywords: Any) 
 
 
 def raw(topic: str, offset: int, timestamp: int, key: bytes = b"a", value: bytes = b"1") -> RawRecord:
-    return RawRecord(topic, 0, offset, timestamp, key, value)
+    return raw_record(topic, 0, offset, timestamp, key, value)
 
 
 def test_trap_42_what_a_commit_flushes_is_processed_and_written_before_the_offsets_are_committed() -> None:
@@ -136,8 +135,8 @@ def test_trap_47_a_global_task_counts_the_next_offset_and_a_checkpoint_takes_eit
     builder.global_table("everywhere", store="rows")
     topology = builder.build()
     config = StreamsConfig({"application.id": "app"})
-    topology.configure(config)
-    plan = topology.global_plan()
+    planned = topology.configured(config)
+    plan = planned.global_plan()
     assert plan is not None
     task = GlobalTask(plan, config, state_dir=tmp_path)
     task.initialize()

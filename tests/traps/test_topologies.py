@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headrace import Processor, StreamsBuilder, Suppressed, TimeWindows, Topology, errors, serdes
+from headrace.topology.subtopologies import copartition_groups
 from tests.traps.scene import scene, watch
 
 
@@ -98,7 +99,7 @@ def test_trap_35_a_join_without_a_repartition_is_not_checked_when_built() -> Non
     builder = StreamsBuilder()
     builder.stream("orders").join(builder.table("users"), lambda order, user: order)
 
-    assert builder.build().copartition_groups() == [frozenset({"orders", "users"})]
+    assert copartition_groups(builder.build().graph) == [frozenset({"orders", "users"})]
 
 
 def test_trap_36_optimizations_are_ignored_unless_build_is_given_the_settings() -> None:
@@ -149,19 +150,17 @@ def test_trap_57_process_asks_for_a_repartition_even_if_it_leaves_the_key_alone(
 
 
 def _internal_topics(builder: StreamsBuilder) -> Any:
-    topology = builder.build()
-    with scene(topology):
-        return topology.internal_topics()
+    return builder.build().configured({"application.id": "app"}).internal_topics()
 
 
 def test_trap_59_suppressed_and_cogrouped_tables_take_no_part_in_co_partitioning() -> None:
     builder = StreamsBuilder()
     other = builder.table("other")
     builder.table("in").join(other, lambda left, right: left)
-    assert builder.build().copartition_groups() == [frozenset({"in", "other"})]
+    assert copartition_groups(builder.build().graph) == [frozenset({"in", "other"})]
 
     builder = StreamsBuilder()
     other = builder.table("other")
     grouped = builder.stream("in").group_by_key()
     grouped.cogroup(lambda key, value, total: total).aggregate(lambda: "").join(other, lambda left, right: left)
-    assert frozenset({"in", "other"}) not in builder.build().copartition_groups()
+    assert frozenset({"in", "other"}) not in copartition_groups(builder.build().graph)

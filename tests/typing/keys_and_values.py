@@ -50,6 +50,8 @@ def sources(builder: StreamsBuilder) -> None:
     reveal_type(builder.stream("t", key_serde=serdes.windowed(serdes.string(), 10)))  # KStream[Windowed[str], Any]
     reveal_type(builder.table("t", key_serde=serdes.string(), value_serde=serdes.json()))  # KTable[str, Any]
     reveal_type(builder.stream("t", value_serde=serdes.json(Purchase)))  # KStream[Any, Purchase]
+    reveal_type(builder.stream("t", key_serde="string", value_serde="json"))  # KStream[Any, Any]
+    reveal_type(builder.stream("t", key_serde=serdes.string, value_serde=serdes.long))  # KStream[str, int]
     reveal_type(builder.global_table("t", value_serde=serdes.bytes()))  # GlobalKTable[Any, bytes]
 
 
@@ -71,6 +73,7 @@ def one_record_in(views: KStream[str, int]) -> None:
     reveal_type(views.to_table())  # KTable[str, int]
     reveal_type(views.split().branch(lambda user, ms: ms > 9).default_branch())  # dict[str, KStream[str, int]]
     views.to(lambda user, ms, context: f"{context.topic}-{user}", value_serde=serdes.integer())
+    views.to("out", key_serde="string", value_serde=serdes.long)
 
 
 def groups(views: KStream[str, int]) -> None:

@@ -25,6 +25,7 @@ def mistakes(views: KStream[str, int], cities: KTable[str, bytes]) -> None:
     views.group_by_key().reduce(lambda left, right: f"{left}{right}")  # error: arg-type, return-value
     views.group_by_key().aggregate(int, add_text)  # error: misc
     views.to("out", value_serde=serdes.string())  # error: arg-type
+    views.to("out", value_serde="strnig")  # error: arg-type
     views.map_values(str).process(Half)  # error: arg-type
     views.left_join(cities, lambda ms, city: city.decode())  # error: union-attr
     views.group_by_key().count().map_values(lambda count: count.nothing)  # error: attr-defined

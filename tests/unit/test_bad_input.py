@@ -410,7 +410,6 @@ def test_a_negative_time_from_an_extractor_drops_the_record_and_counts_it() -> N
     [
         (lambda record, partition_time: int(record.value), "ValueError: invalid literal"),
         (lambda record, partition_time: None, "the timestamp extractor gave None"),
-        (lambda record: 0, "TypeError: "),
     ],
 )
 def test_an_extractor_that_fails_or_gives_no_time_is_named_with_its_record(extractor: Any, message: str) -> None:
@@ -423,6 +422,12 @@ def test_an_extractor_that_fails_or_gives_no_time_is_named_with_its_record(extra
     assert caught.value.message.startswith(message)
     assert str(caught.value.hint).startswith("An extractor is called as extractor(record, partition_time)")
     assert str(caught.value.at).endswith("node source, record in-0@0")
+
+
+def test_an_extractor_that_takes_other_arguments_is_refused_where_it_is_given() -> None:
+    told = r"stream\(\): timestamp_extractor is called with 2 argument\(s\), but takes \(record\)"
+    with pytest.raises(errors.OperatorTypeError, match=told):
+        StreamsBuilder().stream("in", timestamp_extractor=lambda record: 0)
 
 
 def test_a_test_cannot_pipe_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -20,8 +21,10 @@ from headrace import (
     stores,
 )
 from headrace.errors import ArgumentError, OperatorTypeError, UnknownTopicError
+from headrace.functions import takes
 from headrace.instants import to_timestamp
 from headrace.query import KeyQuery, WindowKeyQuery, execute
+from headrace.serde.given import SERDE_NAMES
 from headrace.testing import TestRecord
 
 NEW_YEAR = datetime(2024, 1, 1, tzinfo=timezone.utc)
@@ -152,6 +155,11 @@ def test_what_is_no_serde_is_refused_at_the_line(wrong: Any) -> None:
         StreamsBuilder().stream("in", value_serde=wrong)
     assert "json" in str(caught.value.hint)
     assert __file__ in str(caught.value.at)
+
+
+def test_every_serde_that_needs_no_arguments_has_a_name() -> None:
+    known = {name: inspect.signature(getattr(serdes, name)) for name in serdes.__all__ if name != "Serde"}
+    assert {name for name, signature in known.items() if takes(signature, 0)} == set(SERDE_NAMES)
 
 
 def test_joins_take_serdes_by_name() -> None:

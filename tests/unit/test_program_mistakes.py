@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from headrace import Processor, StreamsBuilder, Topology, TopologyTestDriver, errors
+from headrace import Processor, PunctuationType, Streams, StreamsBuilder, Topology, TopologyTestDriver, errors, serdes
+from headrace.config import StreamsConfig
+from headrace.testing import MockProcessorContext
 
 
 def line() -> int:
@@ -28,6 +30,10 @@ async def later(*arguments: Any) -> bool:
 
 async def one_by_one(*arguments: Any) -> AsyncIterator[bool]:
     yield False
+
+
+class HandlesLater:
+    async def handle(self, context: Any, record: Any, error: Any) -> None: ...
 
 
 class Later:
@@ -67,6 +73,64 @@ def test_so_are_async_methods_of_processors(supplier: Any, method: str) -> None:
 
     with pytest.raises(errors.OperatorTypeError, match="which is not awaited here"):
         Topology().add_source("source", "in").add_processor("p", supplier, parents="source")
+
+
+@pytest.mark.parametrize(
+    ("add", "what"),
+    [
+        (lambda s: s.to("out", partitioner=later), "to(): partitioner"),
+        (lambda s: s.repartition(partitioner=later), "repartition(): partitioner"),
+        (lambda s: StreamsBuilder().stream("in", timestamp_extractor=later), "stream(): timestamp_extractor"),
+        (lambda s: StreamsBuilder().table("in", timestamp_extractor=later), "table(): timestamp_extractor"),
+        (lambda s: Topology().add_source("in", "t", timestamp_extractor=later), "the timestamp_extractor of 'in'"),
+        (
+            lambda s: Topology().add_source("in", "t").add_sink("out", "t", "in", partitioner=later),
+            "the partitioner of 'out'",
+        ),
+        (lambda s: serdes.of(cast(Any, later), cast(Any, later)), "serdes.of(): dumps"),
+        (lambda s: s.split().branch(lambda key, value: True, consumer=later), "branch(): consumer"),
+        (
+            lambda s: Topology().add_source("in", "t").add_sink("out", cast(Any, later), "in"),
+            "the function that names the topic of 'out'",
+        ),
+    ],
+)
+def test_so_are_async_partitioners_and_extractors(add: Any, what: str) -> None:
+    with pytest.raises(errors.OperatorTypeError) as caught:
+        add(StreamsBuilder().stream("in"))
+    assert caught.value.message == f"{what} is an async function, which is not awaited here"
+    assert str(caught.value.at).startswith(__file__)
+
+
+@pytest.mark.parametrize(
+    "setting", ["default.timestamp.extractor", "processing.exception.handler", "production.exception.handler"]
+)
+@pytest.mark.parametrize("function", [later, Later(), HandlesLater, HandlesLater()])
+def test_so_are_async_functions_in_the_settings(setting: str, function: Any) -> None:
+    with pytest.raises(errors.ConfigError, match="a plain function, because an async one is not awaited"):
+        StreamsConfig({"application.id": "a", setting: function})
+
+
+class SchedulesLater(Processor):
+    def init(self, context: Any) -> None:
+        context.schedule(1000, PunctuationType.STREAM_TIME, later)
+
+
+def test_so_are_async_punctuators() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").process(SchedulesLater)
+    with pytest.raises(errors.HeadraceError, match=r"schedule\(\): callback is an async function"):
+        TopologyTestDriver(builder.build())
+    with pytest.raises(errors.OperatorTypeError, match=r"schedule\(\): callback is an async function"):
+        SchedulesLater().init(MockProcessorContext())
+
+
+@pytest.mark.parametrize("listen", ["on_batch", "on_state_change", "on_restore", "on_uncaught_exception"])
+def test_so_are_async_listeners(listen: str) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    with pytest.raises(errors.OperatorTypeError, match="is an async function, which is not awaited here"):
+        getattr(Streams(builder.build(), {"application.id": "a"}), listen)(later)
 
 
 # Processors
@@ -139,8 +203,36 @@ def test_so_has_one_that_shows_in_init() -> None:
     assert str(caught.value.hint).startswith("Call super().init(context)")
 
 
-def test_a_null_in_the_data_is_no_mistake_in_the_program() -> None:
-    assert str(fails_with(Upper, None).hint).startswith("Set processing.exception.handler to log_and_continue")
+class Half(Processor):
+    def process(self, record: Any) -> None:
+        self.context.forward(record.with_value(record.value / 2))
+
+
+class CallsWrongly(Processor):
+    def process(self, record: Any) -> None:
+        line(record)  # type: ignore[call-arg]
+
+
+class AsksModule(Processor):
+    def process(self, record: Any) -> None:
+        inspect.curentframe()  # type: ignore[attr-defined]
+
+
+class AsksRecord(Processor):
+    def process(self, record: Any) -> None:
+        self.context.forward(record.vlaue)
+
+
+@pytest.mark.parametrize(("supplier", "value"), [(Upper, None), (Half, "x")])
+def test_what_the_data_may_have_caused_is_no_mistake_in_the_program(supplier: Any, value: Any) -> None:
+    hint = str(fails_with(supplier, value).hint)
+    assert hint.startswith("Set processing.exception.handler to log_and_continue")
+    assert hint.endswith("Where the function is wrong, correct it and start again: nothing was skipped.")
+
+
+@pytest.mark.parametrize("supplier", [CallsWrongly, AsksModule, AsksRecord])
+def test_what_no_record_can_have_caused_is(supplier: Any) -> None:
+    assert str(fails_with(supplier).hint).startswith("This looks like a mistake in the program")
 
 
 def test_a_processor_that_cannot_take_a_record_is_refused_where_it_is_given() -> None:
@@ -154,3 +246,44 @@ def test_a_processor_that_cannot_take_a_record_is_refused_where_it_is_given() ->
     assert caught.value.message.startswith(told)
     assert str(caught.value.hint).startswith("Let it be process(self, record)")
     assert caught.value.at == f"{__file__}:{line() - 5}"
+
+
+# What is nearly right
+
+
+def test_an_instance_where_a_supplier_belongs_is_told_that_the_class_is_wanted() -> None:
+    instance: Any = Processor()
+    with pytest.raises(errors.HeadraceError) as caught:
+        StreamsBuilder().stream("in").process(instance)
+    assert caught.value.hint == "Pass the processor's class, not an instance of it."
+
+
+def test_a_topic_that_is_read_in_two_ways_is_refused_with_the_way_out() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in")
+    builder.table("in")
+    with pytest.raises(errors.TopologyError, match="already read by another source") as caught:
+        builder.build()
+    assert "to_table()" in str(caught.value.hint)
+
+
+def test_a_split_stream_says_where_its_streams_are() -> None:
+    split: Any = StreamsBuilder().stream("in").split().branch(lambda key, value: True)
+    with pytest.raises(AttributeError, match=r"no attribute 'to'.*no_default_branch\(\)"):
+        split.to("out")
+
+
+class ByName(Processor):
+    def init(self, context: Any) -> None:
+        context.schedule(1000, "stream_time", print)
+
+
+def test_the_name_of_a_clock_is_not_taken_for_the_other_clock() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").process(ByName)
+    told = "punctuation must be a PunctuationType, not 'stream_time'"
+    with pytest.raises(errors.HeadraceError, match=told) as caught:
+        TopologyTestDriver(builder.build())
+    assert "PunctuationType.STREAM_TIME" in str(caught.value.hint)
+    with pytest.raises(errors.OperatorTypeError, match=told):
+        ByName().init(MockProcessorContext())

@@ -1,4 +1,1 @@
-"""The physical plan of micro-batches: which topics and tasks there are, when tasks are visited, and what they read.
-
-Everything here is a pure function over small values. Who runs the plan, and from which broker, is decided above.
-"""
+"""What a batch is, wherever its tasks run: what it reads, its visits, what travels between them, and the one commit."""

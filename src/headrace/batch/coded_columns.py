@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.processors.columns import RawRow, RecordColumns, Tally
-from headrace.records import NO_HEADERS
+from headrace.processors.columns import RecordColumns, Tally
+from headrace.records import NO_HEADERS, RawRecord
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,12 @@ class CodedColumns:
         timestamps, codes = self.timestamps[part], self.codes[part]
         return replace(self, offsets=self.offsets[part], timestamps=timestamps, codes=codes, values=values)
 
-    def rows(self) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRecord]:
         keys: list[bytes | None] = list(map(self.distinct.__getitem__, self.codes.to_pylist()))
         values = keys if self.values is None else list(self.values)
         return RecordColumns(self.topic, self.partition, self.offsets, self.timestamps.to_pylist(), keys, values).rows()
 
-    def row(self, index: int) -> RawRow:
+    def row(self, index: int) -> RawRecord:
         key = self.distinct[self.codes[index].as_py()]
         value = key if self.values is None else self.values[index]
         return (

@@ -1,34 +1,38 @@
-"""The driver's part of a batch, wherever its tasks run: what the tasks have to know, and the one commit at the end."""
+"""The driver's part of a batch, wherever tasks run: what the tasks have to know, and the one decision at the end."""
 
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from headrace.batch.application import Application, lay_out, make_topics
-from headrace.batch.compatibility import Upgrade, compare
-from headrace.batch.deleted_topics import check_changelogs, check_topics
+from headrace.application.deleted_topics import check_topics
+from headrace.application.layout import Application, lay_out
+from headrace.application.progress import Progress, TaskProgress
+from headrace.application.takeover import has_memory, take_over
+from headrace.application.task_id import TaskId
+from headrace.application.topics import resolve_sources
 from headrace.batch.failures import unpack_failure
-from headrace.batch.fingerprint import Fingerprint, fingerprint
 from headrace.batch.level import read_result
+from headrace.batch.offsets import BatchPlan
 from headrace.batch.order import BatchOrder, TaskOrder
 from headrace.batch.parcels import Kind, Parcel
-from headrace.batch.placement import placement_changes
-from headrace.batch.progress import Progress, TaskProgress
+from headrace.batch.reading import Planner
 from headrace.batch.reports import BatchReport
-from headrace.batch.task_id import TaskId
-from headrace.batch.topics import resolve_sources
-from headrace.batch.upgrading import Step
 from headrace.batch.visit_contract import VisitResult
-from headrace.broker.port import Commit, OffsetAndMetadata, TopicPartition
-from headrace.errors import FencedError, TaskCorruptedError, TaskMigratedError
+from headrace.broker.port import Decision, OffsetAndMetadata, Outcome, TopicPartition
+from headrace.errors import (
+    FencedError,
+    NotDecidedError,
+    OutcomeUnknownError,
+    TaskMigratedError,
+)
 from headrace.state.directory_hold import DirectoryHold
 from headrace.state.shared_memory import MemoryHold
-from headrace.state.version import Version
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
@@ -36,14 +40,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_TRIES = 3
+ASK_SECONDS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
+"""How long to wait before each question what became of a decision."""
 _LOST = "the record was deleted before it was read"
 
 
 class Coordinator:
-    """Holds the lease of an application and commits its batches.
+    """Owns an application and decides its batches.
 
-    Only one process runs an application at a time: a second one is refused (LeaseHeldError).
+    Only one process does at a time: a second one is refused (LeaseHeldError) or fences the first (FencedError).
     """
 
     def __init__(
@@ -53,15 +58,17 @@ class Coordinator:
         application = self._lay_out()
         self._broker = broker
         self._clock = clock
+        self._in_doubt: tuple[Decision, Mapping[TaskId, TaskProgress]] | None = None
         with ExitStack() as undoing:
             self.lease = undoing.enter_context(broker.acquire_lease(application.id))
             self._hold = DirectoryHold(application.config.application_dir, broker.address)
             undoing.callback(self._hold.release)
-            self.progress = Progress(broker.last_committed(application.id), broker.address)
+            self._settled()
+            self.progress = Progress(broker.last_decided(application.id), broker.address)
             self.application = self._taken_over(application)
-            self._memory = MemoryHold(application.config.application_dir, is_needed=self._has_memory)
+            self._memory = MemoryHold(application.config.application_dir, is_needed=has_memory(self.progress))
             undoing.pop_all()
-        self._changelogs = _changelogs(self.application)
+        self._use_layout()
 
     @property
     def has_new_topics(self) -> bool:
@@ -76,25 +83,22 @@ class Coordinator:
         """Take in the topics there are now. Not while a batch runs."""
         check_topics(self.application, self._broker.topics())
         self.application = self._taken_over(self._lay_out())
+        self._use_layout()
+
+    def _use_layout(self) -> None:
         self._changelogs = _changelogs(self.application)
+        self._planner = Planner(self.application)
 
-    def run(self, job: Callable[[BatchOrder], Iterable[Parcel]]) -> BatchReport:
-        """Run the next batch by ``job`` and commit it.
+    def plan(self, limit: int | None = None) -> BatchPlan:
+        """What the next batch reads; an empty one where nothing is due. ``limit`` counts where no setting gives one."""
+        self._settled()
+        return self._planner.next_batch(self._broker, self.progress, self._clock(), limit)
 
-        Again, where a worker was lost in the middle of it, or where a task found its local state corrupt: that has been
-        removed then, and comes back from the changelog.
-        """
-        for left in reversed(range(_TRIES)):
-            batch = self.order()
-            try:
-                return self.commit(batch, job(batch))
-            except (TaskMigratedError, TaskCorruptedError) as error:
-                if not left:
-                    raise
-                log.warning("running batch %d again: %s", batch.batch_id, error)
-        raise AssertionError("not reached: the last try returns or raises")
+    def parcels(self, plan: BatchPlan) -> list[Parcel]:
+        """What the tasks of the batch are given to read."""
+        return self._planner.parcels(plan)
 
-    def order(self) -> BatchOrder:
+    def begin(self) -> BatchOrder:
         """What the tasks of the next batch have to know; FencedError where another process has taken over."""
         application, broker = self.application, self._broker
         check_topics(application, broker.topics())
@@ -119,11 +123,15 @@ class Coordinator:
             progress.batch_id + 1, self.lease.epoch, now_ms, orders, self._global_ends(), progress.state_id
         )
 
-    def commit(self, batch: BatchOrder, parcels: Iterable[Parcel]) -> BatchReport:
-        """Make everything that the visits did visible at once, or raise what went wrong in one of them."""
+    def decide(self, batch: BatchOrder, parcels: Iterable[Parcel]) -> BatchReport:
+        """Let everything that the visits did count at once, or raise what went wrong in one of them."""
         results = _results(parcels)
         _check_attempts(results)
-        self._commit(batch, results)
+        tasks = self.application.topics.task_ids()
+        visited = {tasks[result.task]: result.progress for result in results}
+        notes, staged = self.progress.notes(visited), [result.staged for result in results]
+        decision = Decision(self.application.id, batch.epoch, batch.batch_id, staged, _offsets(results), notes)
+        self._make_count(decision, visited)
         return self._report(batch, results)
 
     def close(self) -> None:
@@ -137,24 +145,7 @@ class Coordinator:
         self._hold.release()
         self.lease.release()
 
-    def _commit(self, batch: BatchOrder, results: list[VisitResult]) -> None:
-        tasks = self.application.topics.task_ids()
-        visited = {tasks[result.task]: result.progress for result in results}
-        notes = self.progress.notes(visited)
-        self._broker.commit(
-            Commit(
-                self.application.id,
-                batch.epoch,
-                batch.batch_id,
-                [segment for result in results for segment in result.segments],
-                _offsets(results),
-                notes,
-            )
-        )
-        self.progress.committed(batch.batch_id, visited, notes)
-
     def _report(self, batch: BatchOrder, results: list[VisitResult]) -> BatchReport:
-        changelogs = {topic.name for topic in self.application.topics.internal}
         dropped: Counter[str] = Counter()
         restored: Counter[tuple[str, str, int]] = Counter()
         for result in results:
@@ -163,11 +154,10 @@ class Coordinator:
             for lost in result.lost:
                 log.warning("%s", lost)
                 dropped[_LOST] += lost.end - lost.start
-        segments = [segment for result in results for segment in result.segments]
         return BatchReport(
             batch.batch_id,
             sum(result.records for result in results),
-            sum(segment.records for segment in segments if segment.topic not in changelogs),
+            sum(result.written for result in results),
             self._clock() - batch.now_ms,
             len(results),
             dropped,
@@ -184,44 +174,44 @@ class Coordinator:
         return [(*partition, end) for partition, end in self._broker.end_offsets(partitions).items()]
 
     def _taken_over(self, application: Application) -> Application:
-        """Refuse a topology that cannot go on with the state there is; else make that state its own."""
-        progress, broker = self.progress, self._broker
-        check_changelogs(application, progress, broker)
-        now, known = fingerprint(application.topology, application.topics), progress.fingerprint
-        upgrade, tasks = Upgrade(()), progress.tasks
-        if known is not None:
-            old = Fingerprint.from_json(known)
-            upgrade, now = compare(old, now), now.after(old)
-            upgrade.check(application.id)
-            if now != old:
-                # Asked last: it reads changelogs, which fit only where nothing else is in the way.
-                Upgrade(tuple(placement_changes(broker, old, now))).check(application.id)
-                step = Step(old, now, upgrade, Version(progress.batch_id + 1, 0, self.lease.epoch))
-                tasks = step.notes(tasks, application.topics.task_ids())
-        application = make_topics(application, broker, has_run=known is not None)
-        progress.fingerprint = now.to_json()
-        progress.changelogs = {name: broker.describe_topic(name).created_ms for name in application.topics.changelogs}
-        if known is not None:
-            self._commit_upgrade(application, upgrade, tasks)
-        return application
+        """Make the state there is its own, and note that from here on it is, even if it never runs a batch."""
+        has_run, before = self.progress.fingerprint is not None, self.progress.tasks
+        found = take_over(application, self.progress, self._broker, self.lease.epoch)
+        notes = self.progress.notes_of_upgrade(found.tasks)
+        if has_run and (found.tasks is not before or self.progress.has_changed):
+            for change in found.upgrade.changes:
+                log.info("the topology has changed: %s", change)
+            batch_id = self.progress.batch_id + 1
+            self._make_count(Decision(application.id, self.lease.epoch, batch_id, notes=notes), found.tasks)
+        return found.application
 
-    @property
-    def _has_memory(self) -> bool:
-        """Whether a task has stores in memory."""
-        known = self.progress.fingerprint
-        stores = () if known is None else Fingerprint.from_json(known).stores
-        return any(store.subtopology is not None and not store.persistent for store in stores)
+    def _make_count(self, decision: Decision, tasks: Mapping[TaskId, TaskProgress]) -> None:
+        """Decide what the tasks did. Only what counts is part of the progress."""
+        outcome = self._broker.decide(decision)
+        self._in_doubt = decision, tasks
+        if self._settled(outcome) is Outcome.NOT_DONE:
+            message = f"the broker did not take batch {decision.batch_id} of {decision.application}"
+            raise NotDecidedError(message, hint="Nothing of it counts: run the batch again.")
 
-    def _commit_upgrade(self, application: Application, upgrade: Upgrade, tasks: Mapping[TaskId, TaskProgress]) -> None:
-        """Commit that the state belongs to the new topology from here on, even if it never runs a batch."""
-        notes = self.progress.notes_of_upgrade(tasks)
-        if tasks is self.progress.tasks and not self.progress.has_changed:
-            return
-        for change in upgrade.changes:
-            log.info("the topology has changed: %s", change)
-        batch_id = self.progress.batch_id + 1
-        self._broker.commit(Commit(application.id, self.lease.epoch, batch_id, extras=notes))
-        self.progress.committed(batch_id, tasks, notes)
+    def _settled(self, outcome: Outcome = Outcome.UNKNOWN) -> Outcome:
+        """What became of the last decision; readers see it where it counts. It is asked for where nobody knows."""
+        if self._in_doubt is not None:
+            decision, tasks = self._in_doubt
+            for seconds in ASK_SECONDS:
+                if outcome is not Outcome.UNKNOWN:
+                    break
+                time.sleep(seconds)
+                outcome = self._broker.outcome(decision)
+            if outcome is Outcome.UNKNOWN:
+                message = f"nobody knows whether batch {decision.batch_id} of {decision.application} counts"
+                raise OutcomeUnknownError(
+                    message, hint="The broker does not answer. It is asked before the next batch."
+                )
+            self._in_doubt = None
+            if outcome is Outcome.DONE:
+                self.progress.committed(decision.batch_id, tasks, decision.notes)
+        self._broker.publish(self.lease.application, self.lease.epoch)
+        return outcome
 
 
 def _changelogs(application: Application) -> dict[int, list[TopicPartition]]:

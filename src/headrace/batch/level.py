@@ -12,16 +12,15 @@ import msgspec
 from headrace.batch.collecting import fewer_collections
 from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Kind, Parcel
-from headrace.batch.reading_plan import Reading
+from headrace.batch.reading import Reading
 from headrace.batch.spool import Spool
 from headrace.batch.visit_contract import VisitRequest, VisitResult
-from headrace.batch.visiting import run_visit
+from headrace.batch.visiting import OpenTasks
 from headrace.errors import HeadraceError
 from headrace.task.failures import add_line
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
-    from headrace.broker.port import Broker
+    from headrace.application.layout import Application
 
 read_result = msgspec.msgpack.Decoder(VisitResult).decode
 _read_reading = msgspec.msgpack.Decoder(Reading).decode
@@ -35,7 +34,7 @@ class Level:
         application: Application,
         batch: BatchOrder,
         number: int,
-        broker: Broker,
+        tasks: OpenTasks,
         *,
         clock: Callable[[], int],
         global_stores: dict[str, Any],
@@ -43,7 +42,7 @@ class Level:
         self._application = application
         self._batch = batch
         self._number = number
-        self._broker = broker
+        self._tasks = tasks
         self._clock = clock
         self._global_stores = global_stores
 
@@ -76,9 +75,7 @@ class Level:
         )
         with Spool() as sent:
             try:
-                result = run_visit(
-                    self._application, request, self._broker, sent, clock=self._clock, global_stores=self._global_stores
-                )
+                result = self._tasks.visit(request, sent, clock=self._clock, global_stores=self._global_stores)
             except HeadraceError as error:
                 nodes = self._application.topology.graph.nodes
                 add_line(error, {name: node.built_at for name, node in nodes.items()})

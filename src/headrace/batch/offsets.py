@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headrace.batch.positions import OffsetForTime, PartitionState, Position, position_of
+from headrace.application.positions import OffsetForTime, PartitionState, Position, position_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,18 @@ class LostRecords:
 class BatchPlan:
     """One batch. Partitions with nothing to read are left out, unless their position is still to be committed."""
 
-    ranges: tuple[OffsetRange, ...]
+    ranges: tuple[OffsetRange, ...] = ()
     lost: tuple[LostRecords, ...] = ()
+    due: tuple[int, ...] = ()
+    """The numbers of tasks that are visited even if they read nothing."""
 
     @property
-    def size(self) -> int:
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.ranges or self.due)
+
+    @property
+    def records(self) -> int:
         """How many records it reads at most."""
         return sum(each.size for each in self.ranges)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from headrace.batch.progress import TaskProgress
+from headrace.application.progress import TaskProgress
 from headrace.broker.port import TopicPartition
 from headrace.task.stream_task import CommittedOffset
 

@@ -10,7 +10,7 @@ class Kind(IntEnum):
     """What a parcel holds."""
 
     READING = 0
-    """What the task is to read from topics (``reading_plan.Reading``)."""
+    """What the task is to read from topics (``reading.Reading``)."""
     RECORDS = 1
     """Records that another task sent (``payloads``)."""
     RESULT = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -9,7 +10,8 @@ from contextlib import contextmanager
 from types import FrameType
 
 from headrace.errors import ProcessingError
-from headrace.task.context import Origin, TaskContext
+from headrace.records import RawRecord
+from headrace.task.context import TaskContext
 from headrace.task.failures import line_of, raised_at
 
 _LOOKS = 4
@@ -21,15 +23,22 @@ def user_code(context: TaskContext) -> Iterator[None]:
     """Run functions of users: one that stays at a record, or exits, is a ProcessingError.
 
     ``consumer.max.poll.interval.ms`` says how long one may stay, as it says in Kafka when a thread counts as stuck. The
-    watch is a timer that interrupts the main thread, whatever it does; other threads cannot be interrupted.
+    watch is a timer that interrupts the main thread, whatever it does; other threads cannot be interrupted. A process
+    that a function has forked ends here: it would go on with the same tasks.
     """
+    process = os.getpid()
     try:
         with _watch(context, context.config.max_poll_interval_ms / 1000):
             yield
     except SystemExit as error:
+        if os.getpid() != process:
+            os._exit(error.code if isinstance(error.code, int) else bool(error.code))
         message = f"a function ended its process (exit code {error.code})"
         hint = "Raise an error instead: a worker runs other tasks too."
         raise ProcessingError(message, hint=hint, at=_place(context, raised_at(error))) from error
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
 
 
 @contextmanager
@@ -37,7 +46,7 @@ def _watch(context: TaskContext, seconds: float) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    seen: Origin | None = None
+    seen: RawRecord | None = None
     looks = 0
 
     def look(_: int, frame: FrameType | None) -> None:

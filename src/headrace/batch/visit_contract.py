@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from headrace.batch.levels import Visit
+from headrace.application.levels import Visit
+from headrace.application.progress import TaskProgress
 from headrace.batch.offsets import LostRecords
 from headrace.batch.order import BatchOrder, TaskOrder
-from headrace.batch.progress import TaskProgress
-from headrace.batch.reading_plan import Reading
+from headrace.batch.reading import Reading
 from headrace.batch.spool import Spool
-from headrace.broker.port import StagedSegment, TopicPartition
+from headrace.broker.port import Handover, TopicPartition
 from headrace.state.version import Version
 from headrace.state.version import Visit as StoreVisit
 from headrace.task.stream_task import CommittedOffset
 
 if TYPE_CHECKING:
-    from headrace.batch.task_id import TaskId
+    from headrace.application.task_id import TaskId
 
 Delivery: TypeAlias = tuple[str, int, int, int]
 """Parcels from one visit to another: the attempt that sent them, the task and level they are for, and how many."""
@@ -33,7 +33,10 @@ class VisitResult(msgspec.Struct, frozen=True):
     task: int
     level: int
     attempt: str
-    segments: list[StagedSegment]
+    staged: Handover
+    """What it wrote to topics."""
+    written: int
+    """How many records of that are not for changelogs."""
     offsets: list[tuple[str, int, int, str]]
     """What to commit: topic, partition, offset, metadata."""
     progress: TaskProgress

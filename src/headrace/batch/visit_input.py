@@ -8,24 +8,25 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.batch import payloads
 from headrace.batch.spool import Spool
-from headrace.broker.port import LogRecord, TopicPartition
+from headrace.broker.port import TopicPartition
 from headrace.processors.columns import Columns, RecordColumns
+from headrace.records import RawRecord
 
 if TYPE_CHECKING:
     from headrace.batch.visit_contract import VisitRequest
-    from headrace.broker.port import Broker
+    from headrace.broker.port import Log
     from headrace.task.stream_task import StreamTask
 
 _JOINED = 8
 """How many lists or chunks as they are read make one batch of columns: the more records, the more share a key."""
 
-Chunk: TypeAlias = "list[LogRecord] | Columns"
+Chunk: TypeAlias = "list[RawRecord] | Columns"
 
 
 class VisitInput:
     """Feeds a task in chunks. The task waits for a partition that has more to read, as in Kafka for one that lags."""
 
-    def __init__(self, request: VisitRequest, broker: Broker) -> None:
+    def __init__(self, request: VisitRequest, broker: Log) -> None:
         self.count = 0
         before = request.before
         self.repartition_ends = {} if before is None else dict(before.repartition_ends)
@@ -68,7 +69,7 @@ class VisitInput:
             found = True
         return found
 
-    def _counted(self, chunks: Iterator[list[LogRecord]]) -> Iterator[Chunk]:
+    def _counted(self, chunks: Iterator[list[RawRecord]]) -> Iterator[Chunk]:
         for records in chunks:
             self.count += len(records)
             yield records

@@ -1,4 +1,4 @@
-"""Where a task writes in a visit: records for other tasks are parcelled up, the rest is staged with the broker."""
+"""Where a task writes: records for other tasks are parcelled up, the rest is staged with the broker."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from headrace.application.deleted_topics import deleted_outputs
 from headrace.batch.coded_records import CodedRecords
-from headrace.batch.deleted_topics import deleted_outputs
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.payloads import Payload
 from headrace.batch.spool import Spool
@@ -16,28 +16,32 @@ from headrace.partitioning import default_partition
 from headrace.records import Headers
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
+    from headrace.application.layout import Application
     from headrace.batch.visit_contract import VisitRequest
-    from headrace.broker.port import Broker, Stage
+    from headrace.broker.port import Log, Stage
     from headrace.metrics.topic_count import TopicCount
 
 
 class VisitOutput:
-    """The producer of a task, for one visit."""
+    """The producer of a task, visit by visit."""
 
-    def __init__(
-        self, application: Application, request: VisitRequest, stage: Stage, broker: Broker, sent: Spool
-    ) -> None:
-        self._stage = stage
+    _stage: Stage
+    _request: VisitRequest
+    _spool: Spool
+
+    def __init__(self, application: Application, broker: Log) -> None:
         self._broker = broker
-        self._request = request
-        self._spool = sent
         self._application = application
         self._addresses = application.addresses
         self._partitions = dict(application.topics.partitions)
         self._payloads: dict[TopicPartition, Payload] = {}
         self._coded: dict[str, CodedRecords] = {}
         self._turn = 0
+
+    def begin(self, request: VisitRequest, stage: Stage, sent: Spool) -> None:
+        """Write to ``stage`` and, for other tasks, to ``sent`` from now on."""
+        self._request, self._stage, self._spool = request, stage, sent
+        self._payloads.clear()
 
     def send(
         self,

@@ -1,130 +1,199 @@
-"""One visit of one task, wherever the task happens to be.
+"""Visits to tasks, wherever the tasks happen to be.
 
-A visit opens the task's stores at the version that counts, works through its input in chunks, writes outputs and
-changelogs where nobody sees them yet, and puts the task down again. Only a commit by the driver makes it count.
+A visit begins at the version that counts, works through its input in chunks, and writes outputs and changelogs where
+nobody sees them yet. Only a commit by the driver makes it count. After it the task stays open for the next one: opening
+and closing its stores takes longer than the work of a small batch.
 """
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from headrace.application.progress import TaskProgress
+from headrace.application.restoring import restore_stale_stores
+from headrace.application.task_id import TaskId
 from headrace.batch.offsets import OffsetRange
-from headrace.batch.progress import TaskProgress
-from headrace.batch.restoring import restore_stale_stores
 from headrace.batch.spool import Spool
 from headrace.batch.user_code import user_code
 from headrace.batch.visit_contract import VisitRequest, VisitResult, deliveries
 from headrace.batch.visit_input import VisitInput
 from headrace.batch.visit_output import VisitOutput
 from headrace.failpoints import reach
-from headrace.task.stream_task import Commit as TaskCommit
+from headrace.state.version import Version
 from headrace.task.stream_task import StreamTask
+from headrace.task.versioned_task import Commit as TaskCommit
+from headrace.task.versioned_task import VersionedTask
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
-    from headrace.broker.port import Broker
+    from headrace.application.layout import Application
+    from headrace.broker.port import Broker, Handover, TopicPartition
+
+log = logging.getLogger(__name__)
 
 ASKED, STARTED, STORES_WRITTEN, STAGED = "visit.asked", "visit.started", "visit.stores-written", "visit.staged"
 """Failpoints."""
 
 _LOCK_SECONDS = 30.0
-"""How long to wait for the worker of an earlier attempt: Spark has given it up, but it may still hold the task."""
+"""How long to wait for another process that holds the task, because it ran an earlier attempt or an earlier batch."""
 
 
-def run_visit(
-    application: Application,
-    request: VisitRequest,
-    broker: Broker,
-    sent: Spool,
-    *,
-    clock: Callable[[], int],
-    global_stores: dict[str, Any] | None = None,
-) -> VisitResult:
-    """Do the work of one visit; records for other tasks go to ``sent``. An error leaves nothing behind that counts."""
-    batch = request.batch
-    reach(ASKED)
-    with ExitStack() as ending:
-        stage = ending.enter_context(broker.stage(application.id, batch.epoch, batch.batch_id, request.attempt))
-        output = VisitOutput(application, request, stage, broker, sent)
-        source = VisitInput(request, broker)
-        task = _task(application, request, output, source, clock, global_stores or {})
-        ending.callback(task.abandon)
-        restored = _open(task, request, broker, application.id)
-        reach(STARTED)
-        with user_code(task.context):
-            source.feed(task, batch.now_ms)
-            task.punctuate_wall_clock()
-            commit = task.commit()
-        output.finish()
-        # Ask the task before it closes. Closing writes its stores, and only after that the stage is complete.
-        offsets = list(_offsets(request.reading.ranges, task, commit))
-        next_punctuation_ms = task.next_wall_clock_punctuation_ms
-        task.suspend()
-        task.close()
-        reach(STORES_WRITTEN)
-        segments = stage.finish()
-        reach(STAGED)
-        ending.pop_all()
-    return VisitResult(
-        task=request.number,
-        level=request.visit.level,
-        attempt=request.attempt,
-        segments=segments,
-        offsets=offsets,
-        progress=TaskProgress(request.stores.target, commit.kept, next_punctuation_ms, source.repartition_ends),
-        records=source.count,
-        dropped=dict(task.context.metrics.dropped_records_by_reason),
-        lost=request.reading.lost,
-        restored=[(*place, count) for place, count in restored.items()],
-        sent=deliveries(sent),
-        heard=request.heard,
-    )
+class OpenTasks:
+    """The tasks that this process has open. A task that was visited elsewhere meanwhile is opened anew."""
+
+    def __init__(self, application: Application, broker: Broker) -> None:
+        self._application = application
+        self._broker = broker
+        self._open: dict[TaskId, _OpenTask] = {}
+
+    def visit(
+        self, request: VisitRequest, sent: Spool, *, clock: Callable[[], int], global_stores: dict[str, Any]
+    ) -> VisitResult:
+        """Do the work of one visit; records for other tasks go to ``sent``.
+
+        After an error nothing of it counts, and the task is closed.
+        """
+        reach(ASKED)
+        task = self._open.pop(request.task, None)
+        if task is not None and task.version != request.stores.base:
+            task.abandon()
+            task = None
+        if task is None:
+            task = _OpenTask(self._application, request.task, self._broker, global_stores)
+        try:
+            result = task.visit(request, sent, clock)
+        except BaseException:
+            task.abandon()
+            raise
+        self._open[request.task] = task
+        return result
+
+    def close(self) -> None:
+        """Close them all. What was not committed is undone when they are opened again."""
+        while self._open:
+            name, task = self._open.popitem()
+            try:
+                task.close()
+            except Exception as error:
+                # Nothing is lost by it: everything that was committed is in the changelogs.
+                log.warning("could not close the task %s: %s", name, error)
+                task.abandon()
 
 
-def _task(
-    application: Application,
-    request: VisitRequest,
-    output: VisitOutput,
-    source: VisitInput,
-    clock: Callable[[], int],
-    global_stores: dict[str, Any],
-) -> StreamTask:
-    return StreamTask(
-        application.topology.task_plan(request.task.subtopology),
-        application.config,
-        output,
-        partitions=application.topics.partitions_of(request.task),
-        task_id=str(request.task),
-        partition=request.task.partition,
-        clock=clock,
-        state_dir=application.state_dir(request.task),
-        global_stores=global_stores,
-        lag_of=source.lag_of,
-        punctuated_nodes=request.visit.nodes,
-    )
+class _OpenTask:
+    """One task, and what it needs of its host: input, output and the time, visit by visit."""
 
+    _clock: Callable[[], int]
+    _input: VisitInput
 
-def _open(
-    task: StreamTask, request: VisitRequest, broker: Broker, application: str
-) -> Mapping[tuple[str, str, int], int]:
-    """Open the task where the last visit left it; returns what had to be replayed from changelogs for that."""
-    before, earlier = request.before, request.earlier
-    opening = task.open(
-        request.stores,
-        positions=request.order.positions if earlier is None else None,
-        kept=None if before is None else before.kept,
-        wait_seconds=_LOCK_SECONDS,
-        # A process that was replaced while it slept would take what its successor wrote for something uncommitted.
-        check=partial(broker.check_lease, application, request.batch.epoch),
-        state_id=request.batch.state_id,
-    )
-    staged = () if earlier is None else earlier.segments
-    restored = restore_stale_stores(task, opening, broker, request.committed, staged, request.stores.anew)
-    task.start(request.committed if before is None else {})
-    return restored
+    def __init__(self, application: Application, task: TaskId, broker: Broker, global_stores: dict[str, Any]) -> None:
+        self.version: Version | None = None
+        """What its stores reflect; None before the first visit."""
+        self._application = application
+        self._broker = broker
+        self._output = VisitOutput(application, broker)
+        self._dropped: Counter[str] = Counter()
+        self._task = StreamTask(
+            application.topology.task_plan(task.subtopology),
+            application.config,
+            self._output,
+            partitions=application.topics.partitions_of(task),
+            task_id=str(task),
+            partition=task.partition,
+            clock=lambda: self._clock(),
+            state_dir=application.state_dir(task),
+            global_stores=global_stores,
+            lag_of=lambda partition: self._input.lag_of(partition),
+        )
+        self._versioned = VersionedTask(self._task)
+
+    def visit(self, request: VisitRequest, sent: Spool, clock: Callable[[], int]) -> VisitResult:
+        """Do the work; where it fails, ``abandon`` has to follow."""
+        batch, task, broker = request.batch, self._task, self._broker
+        self._clock, self._input = clock, VisitInput(request, broker)
+        with broker.stage(self._application.id, batch.epoch, batch.batch_id, request.attempt) as stage:
+            self._output.begin(request, stage, sent)
+            restored = self._begin(request)
+            reach(STARTED)
+            with user_code(task.context):
+                self._input.feed(task, batch.now_ms)
+                task.punctuate_wall_clock()
+                commit = self._versioned.commit()
+            self._output.finish()
+            reach(STORES_WRITTEN)
+            staged = stage.finish()
+            reach(STAGED)
+        written = sum(count for topic, count in stage.counts.items() if topic not in self._application.internal_topics)
+        self.version = request.stores.target
+        return self._result(request, commit, (staged, written), sent, restored)
+
+    def close(self) -> None:
+        """Close the nodes and the stores."""
+        self._task.suspend()
+        self._versioned.close()
+
+    def abandon(self) -> None:
+        """Close the task, and undo what was not committed."""
+        self._versioned.abandon()
+
+    def _begin(self, request: VisitRequest) -> Mapping[tuple[str, str, int], int]:
+        positions = request.order.positions if request.earlier is None else None
+        if self.version is None:
+            return self._open(request, positions)
+        self._versioned.go_on(request.stores, positions=positions, punctuated_nodes=request.visit.nodes)
+        return {}
+
+    def _open(
+        self, request: VisitRequest, positions: Mapping[TopicPartition, int] | None
+    ) -> Mapping[tuple[str, str, int], int]:
+        """Open the task where its last visit left it; returns what had to be replayed from changelogs for that."""
+        before, earlier, task = request.before, request.earlier, self._versioned
+        opening = task.open(
+            request.stores,
+            positions=positions,
+            snapshot=None if before is None else before.kept,
+            wait_seconds=_LOCK_SECONDS,
+            # A process that was replaced while it slept would take what its successor wrote for something uncommitted.
+            check=partial(self._broker.check_lease, self._application.id, request.batch.epoch),
+            state_id=request.batch.state_id,
+        )
+        staged = None if earlier is None else earlier.staged
+        restored = restore_stale_stores(task, opening, self._broker, request.committed, staged, request.stores.anew)
+        task.start(request.committed if before is None else {}, punctuated_nodes=request.visit.nodes)
+        return restored
+
+    def _result(
+        self,
+        request: VisitRequest,
+        commit: TaskCommit,
+        staged: tuple[Handover, int],
+        sent: Spool,
+        restored: Mapping[tuple[str, str, int], int],
+    ) -> VisitResult:
+        task, source = self._task, self._input
+        progress = TaskProgress(
+            request.stores.target, commit.snapshot, task.next_wall_clock_punctuation_ms, source.repartition_ends
+        )
+        dropped = Counter(task.context.metrics.dropped_records_by_reason)
+        new_drops, self._dropped = dropped - self._dropped, dropped
+        return VisitResult(
+            task=request.number,
+            level=request.visit.level,
+            attempt=request.attempt,
+            staged=staged[0],
+            written=staged[1],
+            offsets=list(_offsets(request.reading.ranges, task, commit)),
+            progress=progress,
+            records=source.count,
+            dropped=dict(new_drops),
+            lost=request.reading.lost,
+            restored=[(*place, count) for place, count in restored.items()],
+            sent=deliveries(sent),
+            heard=request.heard,
+        )
 
 
 def _offsets(

@@ -1,4 +1,4 @@
-"""Topics, offsets, producing, transactions: one port (``headrace.broker.port``) and the brokers behind it.
+"""Topics, offsets, producing, transactions: three ports (``headrace.broker.port``) and the brokers behind them.
 
 ``open_broker`` takes what ``bootstrap.servers`` says and gives a broker; nothing above this package knows which one.
 """
@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from headrace.broker.config import BrokerConfig
 from headrace.errors import ArgumentError, ConfigError, UnsupportedError
+from headrace.optional import extra_for
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
 
-__all__ = ["BROKER_VARIABLE", "DEFAULT_BROKER", "embedded_directory", "open_broker"]
+__all__ = ["BROKER_VARIABLE", "DEFAULT_BROKER", "BrokerConfig", "embedded_directory", "open_broker"]
 
 DEFAULT_BROKER = "embedded:headrace-data"
 """Where the topics are unless ``bootstrap.servers`` says otherwise."""
@@ -24,8 +25,10 @@ BROKER_VARIABLE = "HEADRACE_BROKER"
 _EMBEDDED = "embedded:"
 
 
-def open_broker(address: str, *, fsync: Literal["always", "never"] = "always") -> Broker:
-    """The broker at ``address``: ``embedded:DIRECTORY``. With ``fsync="never"`` a power loss may cost the last records.
+def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] = "always") -> Broker:
+    """The broker at an address, ``embedded:DIRECTORY``. With ``fsync="never"`` a power loss may cost the last records.
+
+    A broker serves the process that opened it. Another one, a forked child as well, opens its own from ``config``.
 
     >>> broker = open_broker("embedded:" + getfixture("tmp_path").as_posix())
     >>> broker.create_topic("clicks", partitions=2)
@@ -33,23 +36,19 @@ def open_broker(address: str, *, fsync: Literal["always", "never"] = "always") -
     {'clicks': 2}
     >>> broker.close()
     """
-    if not isinstance(address, str) or not address.startswith(_EMBEDDED):
-        raise _no_broker(address)
-    directory = address.removeprefix(_EMBEDDED)
-    if not directory or "\0" in directory:
-        message = f"{address!r} names no directory"
-        raise ArgumentError(message, hint="Write it as embedded:DIRECTORY, for instance embedded:headrace-data.")
     if fsync not in {"always", "never"}:
         message = f"fsync must be 'always' or 'never', found {fsync!r}"
         raise ConfigError(message)
-    try:
-        embedded = importlib.import_module("headrace.broker.embedded")
-    except ModuleNotFoundError as error:
-        if error.name != "pyarrow":
-            raise
-        hint = "Install it: pip install 'headrace[spark]'"
-        raise UnsupportedError("the embedded broker needs pyarrow", hint=hint) from error
-    return embedded.EmbeddedBroker(directory, fsync=fsync == "always")  # type: ignore[no-any-return]
+    config = where if isinstance(where, BrokerConfig) else BrokerConfig(where, fsync=fsync == "always")
+    if not isinstance(config.address, str) or not config.address.startswith(_EMBEDDED):
+        raise _no_broker(config.address)
+    directory = config.address.removeprefix(_EMBEDDED)
+    if not directory or "\0" in directory:
+        message = f"{config.address!r} names no directory"
+        raise ArgumentError(message, hint="Write it as embedded:DIRECTORY, for instance embedded:headrace-data.")
+    with extra_for("the embedded broker"):
+        from headrace.broker.embedded import EmbeddedBroker  # noqa: PLC0415
+    return EmbeddedBroker(directory, fsync=config.fsync, verify=config.verify)
 
 
 def embedded_directory(address: str) -> Path | None:

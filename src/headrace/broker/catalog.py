@@ -12,7 +12,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from headrace.broker import migration, seal
@@ -238,8 +238,10 @@ class Catalog:
             os.close(descriptor)
 
     def _prepare(self) -> None:
-        with explained(self.path):
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, FILE_MODE))
+        # A file that is there must not be opened here: closing it again would take away the locks that other
+        # connections of this process have on it, and other processes would remove the write-ahead log under their feet.
+        with explained(self.path), suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
         connection = self._connection()
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version == 0:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from headrace.clock import now_ms
+
 _UPTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -12,7 +14,7 @@ class Clock:
 
     def now_ms(self) -> int:
         """Milliseconds since 1970; jumps when somebody sets the clock."""
-        return time.time_ns() // 1_000_000
+        return now_ms()
 
     def uptime_ms(self) -> int:
         """Milliseconds since the machine started, the same for all its processes; only a restart sets it back."""

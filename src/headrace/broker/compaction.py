@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import pyarrow as pa
-
 from headrace.broker import log
+from headrace.broker.arrays import int64_array
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
 from headrace.broker.log import LogReader, Partition, Segment
@@ -145,9 +144,7 @@ class _Cleaner:
             return
         stays = [offsets[index] for index in kept]
         chosen = [horizons[index] for index in kept]
-        rewriter.add(
-            batch.take(pa.array(kept, pa.int64())), stays[0], stays[-1] + 1, pa.array(chosen, pa.int64()), stays
-        )
+        rewriter.add(batch.take(int64_array(kept)), stays[0], stays[-1] + 1, int64_array(chosen), stays)
 
     def _horizons(self, batch: Batch) -> list[int | None]:
         """When each tombstone may go: as an earlier pass noted it, else from this pass on; None for other records."""

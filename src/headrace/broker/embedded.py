@@ -28,8 +28,8 @@ from pathlib import Path
 
 from headrace import failpoints
 from headrace.broker import (
-    commits,
     compaction,
+    decisions,
     groups,
     leases,
     log,
@@ -42,24 +42,26 @@ from headrace.broker import (
 )
 from headrace.broker.catalog import Catalog
 from headrace.broker.clock import Clock
+from headrace.broker.config import BrokerConfig
 from headrace.broker.disk import FILE_MODE, Disk, explained, make_private_directory
 from headrace.broker.leases import CatalogLease
 from headrace.broker.port import (
     Appended,
-    Commit,
-    Committed,
-    LogRecord,
+    Decided,
+    Decision,
+    Handover,
     NewRecord,
     OffsetAndMetadata,
     OffsetRange,
+    Outcome,
     Owner,
-    StagedSegment,
     TopicDescription,
     TopicPartition,
 )
-from headrace.broker.staging import SegmentStage, StagedTopic
+from headrace.broker.staging import SegmentStage, StagedSegment, StagedTopic, unpack
 from headrace.broker.topics import Topic
 from headrace.errors import ArgumentError, BrokerError, CorruptLogError, LeaseHeldError, UnknownTopicError
+from headrace.records import RawRecord
 
 _logger = logging.getLogger(__name__)
 
@@ -89,12 +91,14 @@ class EmbeddedBroker:
         self._reader = log.LogReader(self._catalog, self._disk)
 
     @property
-    def address(self) -> str:
-        """What ``open_broker`` takes to open the same broker again."""
-        return f"embedded:{self.directory}"
+    def config(self) -> BrokerConfig:
+        """What opens the same broker in another process, which need not verify the catalog once more."""
+        return BrokerConfig(self.address, fsync=self._fsync, verify=False)
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _reopened, (self.directory, self._fsync)
+    @property
+    def address(self) -> str:
+        """Where it is, as ``bootstrap.servers`` says it."""
+        return f"embedded:{self.directory}"
 
     def __repr__(self) -> str:
         return f"EmbeddedBroker({str(self.directory)!r})"
@@ -149,7 +153,7 @@ class EmbeddedBroker:
         producers.check(producer_id, sequence)
         with SegmentStage(self._disk, f"appended-{uuid.uuid4().hex}", self._staged_topic) as stage:
             self._stage(records, stage)
-            segments = stage.finish()
+            segments = stage.segments()
         failpoints.reach(places.BEFORE_CATALOG)
         with self._catalog.write() as connection:
             appended = self._register(connection, segments, producer_id, sequence)
@@ -179,7 +183,7 @@ class EmbeddedBroker:
 
     def read(
         self, topic: str, partition: int, start: int, end: int | None = None, *, max_records: int = 4096
-    ) -> Iterator[list[LogRecord]]:
+    ) -> Iterator[list[RawRecord]]:
         """The records from ``start`` up to, not including, ``end``, in lists of bounded size."""
         return self._reader.read(topic, partition, start, end, max_records)
 
@@ -240,7 +244,7 @@ class EmbeddedBroker:
             leases.check_epoch(connection, application, epoch)
 
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> SegmentStage:
-        """Write output that only ``commit`` makes visible. ``attempt`` tells the tries of a task apart."""
+        """Write output that only a decision makes visible. ``attempt`` tells the tries of a task apart."""
         groups.check_name(application, "application")
         if not _ATTEMPT.fullmatch(attempt):
             message = f"{attempt[:80]!r} cannot name an attempt"
@@ -249,32 +253,46 @@ class EmbeddedBroker:
         label = sweeper.staged_label(leases.label_of(application), epoch, batch_id, unique)
         return SegmentStage(self._disk, label, self._staged_topic)
 
-    def read_staged(self, segment: StagedSegment) -> Iterator[list[LogRecord]]:
-        """The records of a segment that is not committed yet; their offsets count from 0."""
-        return self._reader.staged(segment)
+    def read_staged(self, staged: Handover, partition: TopicPartition) -> Iterator[list[RawRecord]]:
+        """The records of one partition that a stage handed over; their offsets count from 0."""
+        for segment in unpack(staged):
+            if (segment.topic, segment.partition) == partition:
+                yield from self._reader.staged(segment)
 
-    def commit(self, commit: Commit) -> Committed:
-        """Make a batch visible at once: records, offsets and notes."""
+    def decide(self, decision: Decision) -> Outcome:
+        """Let a batch count, which also lets readers see it. The outcome is always known."""
+        segments = [segment for staged in decision.staged for segment in unpack(staged)]
         failpoints.reach(places.BEFORE_CATALOG)
         with self._catalog.write() as connection:
-            committed = commits.commit(connection, self._disk, commit, self._clock.now_ms())
+            ranges = decisions.decide(connection, self._disk, decision, segments, self._clock.now_ms())
             failpoints.reach(places.INSIDE_CATALOG)
         failpoints.reach(places.AFTER_CATALOG)
-        if committed.repeated:
-            self._drop_unregistered(commit.segments)
+        if ranges is None:
+            self._drop_unregistered(segments)
         else:
-            self._roll(committed.ranges)
-        return committed
+            self._roll(ranges)
+        return Outcome.DONE
 
-    def last_committed(self, application: str) -> Committed | None:
-        """The last batch of the application; None before its first."""
+    def outcome(self, decision: Decision) -> Outcome:
+        """What became of a decision; who holds the lease has no decision under way, so it stays that."""
         with self._catalog.read() as connection:
-            return commits.last_committed(connection, application)
+            leases.check_epoch(connection, decision.application, decision.epoch)
+            last = decisions.last_decided(connection, decision.application)
+        is_done = last is not None and last.batch_id >= decision.batch_id
+        return Outcome.DONE if is_done else Outcome.NOT_DONE
+
+    def publish(self, application: str, epoch: int) -> None:
+        """Nothing is left to do: deciding publishes."""
+
+    def last_decided(self, application: str) -> Decided | None:
+        """The last decision of the application; None before its first."""
+        with self._catalog.read() as connection:
+            return decisions.last_decided(connection, application)
 
     def applications(self) -> list[str]:
-        """The applications that hold a lease or committed something."""
+        """The applications that hold a lease or decided something."""
         with self._catalog.read() as connection:
-            return commits.applications(connection)
+            return decisions.applications(connection)
 
     def delete_application(self, application: str) -> None:
         """Forget the application's commits and notes, and its group; LeaseHeldError while it runs."""
@@ -283,7 +301,7 @@ class EmbeddedBroker:
             if owner is not None:
                 message = f"application {application} is running: process {owner.pid} on host {owner.host}"
                 raise LeaseHeldError(message, hint="Stop it first.")
-            commits.delete_application(connection, application)
+            decisions.delete_application(connection, application)
 
     # Upkeep
 
@@ -404,8 +422,3 @@ class EmbeddedBroker:
             yield False
         finally:
             os.close(descriptor)
-
-
-def _reopened(directory: Path, fsync: bool) -> EmbeddedBroker:
-    # Whoever made the copy has verified the catalog.
-    return EmbeddedBroker(directory, fsync=fsync, verify=False)

@@ -15,7 +15,7 @@ import msgspec
 from headrace.broker import topics
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
-from headrace.broker.port import LogRecord, OffsetRange, StagedSegment, TopicPartition
+from headrace.broker.port import OffsetRange, TopicPartition
 from headrace.broker.segments import (
     CHUNK_BYTES,
     CHUNK_RECORDS,
@@ -28,8 +28,9 @@ from headrace.broker.segments import (
     unpack_chunks,
     verify,
 )
-from headrace.broker.staging import Built
+from headrace.broker.staging import Built, StagedSegment
 from headrace.errors import ArgumentError, BrokerError, CorruptLogError, OffsetOutOfRangeError, UnknownTopicError
+from headrace.records import RawRecord
 
 _PAGE = 64
 _MAX_VERIFIED = 20_000
@@ -108,8 +109,8 @@ def register(
         known[where] = partition
         _check_file(disk, staged)
         first, base = ranges.get(where, (partition.end_offset, partition.end_offset))
-        ranges[where] = first, base + staged.records
-        _insert(connection, partition.id, Placed(base, base + staged.records, False, _built(staged), now_ms))
+        ranges[where] = first, base + staged.built.records
+        _insert(connection, partition.id, Placed(base, base + staged.built.records, False, staged.built, now_ms))
     for where, (_, end) in ranges.items():
         connection.execute("UPDATE partitions SET end_offset = ? WHERE id = ?", (end, known[where].id))
     return ranges
@@ -137,7 +138,7 @@ def remove(connection: sqlite3.Connection, segments: Iterable[Segment]) -> None:
 
 def unregistered(connection: sqlite3.Connection, segments: Iterable[StagedSegment]) -> list[str]:
     """The staged files that the catalog does not know."""
-    files = [staged.file for staged in segments if staged.file is not None]
+    files = [staged.built.file for staged in segments if staged.built.file is not None]
     here = "SELECT 1 FROM segments WHERE file = ?"
     return [file for file in files if connection.execute(here, (file,)).fetchone() is None]
 
@@ -160,7 +161,7 @@ class LogReader:
 
     def read(
         self, topic: str, partition: int, start: int, end: int | None, max_records: int
-    ) -> Iterator[list[LogRecord]]:
+    ) -> Iterator[list[RawRecord]]:
         """The records from ``start`` to ``end``, in lists."""
         if max_records < 1:
             message = f"max_records must be 1 or more, found {max_records}"
@@ -195,10 +196,11 @@ class LogReader:
             loaded = self._with_payload(segment)
             yield from self._of_segment(partition, loaded, segment.base_offset, segment.next_offset)
 
-    def staged(self, staged: StagedSegment) -> Iterator[list[LogRecord]]:
+    def staged(self, staged: StagedSegment) -> Iterator[list[RawRecord]]:
         """The records of a segment that is not registered yet; their offsets count from 0."""
-        place = Place(staged.topic, staged.partition, 0, staged.file or "a staged segment")
-        segment = Segment(0, 0, 0, staged.records, staged.size, 0, 0, False, staged.file, staged.chunks, staged.payload)
+        built = staged.built
+        place = Place(staged.topic, staged.partition, 0, built.file or "a staged segment")
+        segment = Segment(0, 0, 0, built.records, built.size, 0, 0, False, built.file, built.chunks, built.payload)
         with self._source(segment) as fetch:
             for chunk in _index(segment, place):
                 data = fetch(chunk)
@@ -242,7 +244,7 @@ class LogReader:
                     found.append(missing)
         return found
 
-    def _records(self, partition: Partition, start: int, end: int) -> Iterator[tuple[list[LogRecord], int]]:
+    def _records(self, partition: Partition, start: int, end: int) -> Iterator[tuple[list[RawRecord], int]]:
         for batch, segment, chunk in self.batches(partition, start, end):
             offsets = offsets_in(batch, chunk.first, segment.base_offset)
             # A chunk that was merged meanwhile begins with records that were read before.
@@ -345,9 +347,9 @@ class _InFile:
 _Fetch = _InCatalog | _InFile
 
 
-def _in_lists(chunks: Iterator[tuple[list[LogRecord], int]], max_records: int) -> Iterator[list[LogRecord]]:
+def _in_lists(chunks: Iterator[tuple[list[RawRecord], int]], max_records: int) -> Iterator[list[RawRecord]]:
     """Join what is small and cut what is long, so that a list has few megabytes and at most ``max_records``."""
-    held: list[LogRecord] = []
+    held: list[RawRecord] = []
     held_bytes = 0
     for records, size in chunks:
         if held and (len(held) + len(records) > max_records or held_bytes + size > CHUNK_BYTES):
@@ -393,28 +395,15 @@ def _partition_for(connection: sqlite3.Connection, staged: StagedSegment) -> Par
 
 
 def _check_file(disk: Disk, staged: StagedSegment) -> None:
-    if staged.file is None:
+    file, wanted = staged.built.file, staged.built.size
+    if file is None:
         return
     expected = f"{topics.directory_of(staged.topic_id, staged.topic)}/{staged.partition}/"
-    size = disk.size(staged.file) if staged.file.startswith(expected) else None
-    if size != staged.size:
-        message = f"the staged segment {staged.file} cannot be committed: it has {size} bytes, not {staged.size}"
+    size = disk.size(file) if file.startswith(expected) else None
+    if size != wanted:
+        message = f"the staged segment {file} cannot be committed: it has {size} bytes, not {wanted}"
         hint = "Nothing was committed; run the batch again. Was it swept because the batch took too long?"
         raise BrokerError(message, hint=hint)
-
-
-def _built(staged: StagedSegment) -> Built:
-    return Built(
-        records=staged.records,
-        next=staged.records,
-        size=staged.size,
-        min_timestamp=staged.min_timestamp,
-        max_timestamp=staged.max_timestamp,
-        checksum=staged.checksum,
-        chunks=staged.chunks,
-        file=staged.file,
-        payload=staged.payload,
-    )
 
 
 def _insert(connection: sqlite3.Connection, partition_id: int, placed: Placed) -> None:

@@ -7,12 +7,12 @@ may keep it for longer than it would have, never for less.
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from headrace.broker import seal
 from headrace.broker.seal import SealedConnection
+from headrace.clock import now_ms
 from headrace.errors import CorruptLogError
 
 FROM_VERSION = 2
@@ -75,9 +75,8 @@ def _copy_back(connection: sqlite3.Connection, table: str) -> None:
     columns = [row[1] for row in connection.execute(f"PRAGMA temp.table_info(old_{table})")]
     given = ", ".join(columns)
     if table == "segments":
-        now_ms = time.time_ns() // 1_000_000
         connection.execute(
-            f"INSERT INTO main.{table} ({given}, arrived_ms) SELECT {given}, ? FROM temp.old_{table}", (now_ms,)
+            f"INSERT INTO main.{table} ({given}, arrived_ms) SELECT {given}, ? FROM temp.old_{table}", (now_ms(),)
         )
     else:
         connection.execute(f"INSERT INTO main.{table} ({given}) SELECT {given} FROM temp.old_{table}")

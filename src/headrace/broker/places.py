@@ -9,14 +9,3 @@ AFTER_CATALOG = "after-catalog"
 COMPACTION_SWAP = "compaction-swap"
 COMPACTION_SWAPPED = "compaction-swapped"
 SWEEP = "sweep"
-
-ALL = (
-    SEGMENT_WRITTEN,
-    BEFORE_CATALOG,
-    INSIDE_CATALOG,
-    AFTER_CATALOG,
-    COMPACTION_SWAP,
-    COMPACTION_SWAPPED,
-    SWEEP,
-)
-"""The failpoints of the embedded broker, in the order of a commit; the engine adds its own."""

@@ -1,29 +1,33 @@
-"""What every broker can do, whichever it is: topics, appends, reads, groups, commits, leases.
+"""What lies behind ``bootstrap.servers``, asked through three ports, each cut by what Kafka can promise.
 
-The engine knows this port only. The embedded broker implements it now, Kafka through librdkafka later. Values that
-travel between processes (staged segments, in Spark rows) are plain data: ``pack`` and ``unpack`` turn them into bytes
-and back.
+* ``Log``: topics, their records, and how far groups have read them;
+* ``Ownership``: who may decide for an application, and what it noted with its last decision;
+* ``Outbox``: output that is staged by tasks, decided by the owner, and then seen by readers.
+
+Whoever needs one of them takes that one. A ``Broker`` is all three, as one process has it open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from types import TracebackType
-from typing import NamedTuple, Protocol, TypeAlias
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from headrace.errors import BrokerError
-from headrace.records import NO_HEADERS, Headers
+from headrace.records import NO_HEADERS, Headers, RawRecord
+
+if TYPE_CHECKING:
+    from headrace.broker.config import BrokerConfig
 
 TopicPartition: TypeAlias = tuple[str, int]
 
-LogRecord: TypeAlias = tuple[str, int, int, int, bytes | None, bytes | None, Headers]
-"""A record as it is read: ``(topic, partition, offset, timestamp, key, value, headers)``."""
-
 OffsetRange: TypeAlias = tuple[int, int]
 """The first offset and the one after the last."""
+
+Handover: TypeAlias = bytes
+"""What a stage hands to whoever decides. Only the outbox that made it looks inside."""
 
 
 class NewRecord(NamedTuple):
@@ -51,7 +55,8 @@ class PartitionDescription:
 
     partition: int
     start_offset: int
-    end_offset: int
+    next_offset: int
+    """``Log.end_offsets`` may be before it: there a transaction is under way."""
     records: int
     size: int
     segments: int
@@ -68,7 +73,10 @@ class TopicDescription:
     name: str
     config: Mapping[str, str]
     partitions: tuple[PartitionDescription, ...]
-    created_ms: int
+    id: str
+    """Tells it from a later topic of the same name."""
+    created_ms: int | None = None
+    """When it was made, where the broker knows."""
 
     @property
     def size(self) -> int:
@@ -83,51 +91,40 @@ class OffsetAndMetadata(NamedTuple):
     metadata: str = ""
 
 
-class StagedSegment(msgspec.Struct, frozen=True, array_like=True):
-    """Records that are written but that nobody can see yet: what a task hands to whoever commits.
-
-    Large ones are in ``file``, small ones travel in ``payload``. Only the broker that staged it looks inside.
-    """
-
-    topic: str
-    topic_id: int
-    partition: int
-    records: int
-    size: int
-    min_timestamp: int
-    max_timestamp: int
-    checksum: int
-    chunks: bytes
-    file: str | None = None
-    payload: bytes | None = None
-
-
 @dataclass(frozen=True, slots=True)
-class Commit:
+class Decision:
     """Everything one batch of an application changes; it takes effect together or not at all.
 
-    ``offsets`` are those of the consumer group that has the application's name. ``extras`` are small notes, such as the
+    ``offsets`` are those of the consumer group that has the application's name. ``notes`` are small texts, such as the
     versions of stores: each replaces the note of the same name, None removes it, the others stay.
     """
 
     application: str
     epoch: int
     batch_id: int
-    segments: Sequence[StagedSegment] = ()
+    staged: Sequence[Handover] = ()
     offsets: Mapping[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
-    extras: Mapping[str, str | None] = field(default_factory=dict)
+    notes: Mapping[str, str | None] = field(default_factory=dict)
+
+
+class Outcome(Enum):
+    """What became of a decision."""
+
+    DONE = "done"
+    """It counts, whatever happens."""
+    NOT_DONE = "not done"
+    """Nothing of it took effect, nor ever will."""
+    UNKNOWN = "unknown"
+    """The answer was lost. It may count, or may yet come to count: ask with ``Outbox.outcome``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
-    """The last batch that was committed: its notes, and where its records went."""
+class Decided:
+    """The last decision of an application: which batch, by whom, and all its notes."""
 
     batch_id: int
     epoch: int
-    ranges: Mapping[TopicPartition, OffsetRange]
-    extras: Mapping[str, str]
-    repeated: bool = False
-    """Whether the batch had been committed before, so that this commit changed nothing."""
+    notes: Mapping[str, str]
 
 
 class Owner(NamedTuple):
@@ -140,15 +137,15 @@ class Owner(NamedTuple):
 
 
 class Lease(Protocol):
-    """The right to commit for one application. As a context manager it is released at the end."""
+    """The right to decide for one application. As a context manager it is released at the end."""
 
     @property
     def application(self) -> str:
-        """Whose commits it allows."""
+        """Whose decisions it allows."""
 
     @property
     def epoch(self) -> int:
-        """Higher than that of every earlier holder; commits carry it."""
+        """Higher than that of every earlier holder; decisions carry it."""
 
     @property
     def owner(self) -> Owner:
@@ -186,8 +183,12 @@ class Stage(Protocol):
     ) -> None:
         """Write one record; an error where it is too large, or has no key and the topic is compacted."""
 
-    def finish(self) -> list[StagedSegment]:
-        """Make all of it durable and give what a commit needs to register it."""
+    def finish(self) -> Handover:
+        """Make all of it durable, and give what a decision needs to name it."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many records each topic gets, when it is finished."""
 
     def abort(self) -> None:
         """Drop what was written."""
@@ -201,17 +202,8 @@ class Stage(Protocol):
         """Abort unless it was finished."""
 
 
-class Broker(Protocol):
-    """Topics and all that goes with them. Safe in threads, after a fork, and picklable: a copy opens the same broker.
-
-    Unknown topics are an UnknownTopicError, offsets that are not there an OffsetOutOfRangeError.
-    """
-
-    @property
-    def address(self) -> str:
-        """What ``open_broker`` takes to open the same broker again."""
-
-    # Topics
+class Log(Protocol):
+    """Topics, records and groups. Unknown topics are an UnknownTopicError, lost offsets an OffsetOutOfRangeError."""
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
         """Make a topic; TopicExistsError where there is one."""
@@ -230,38 +222,29 @@ class Broker(Protocol):
     def describe_topic(self, name: str) -> TopicDescription:
         """Settings, offsets and sizes of one topic."""
 
-    # Records
-
-    def append(
-        self, records: Iterable[NewRecord], *, producer_id: str | None = None, sequence: int | None = None
-    ) -> Appended:
-        """Append records; all of them are visible when it returns, none where it fails.
-
-        With a producer id (any text of the caller's, unique to it) and a sequence (0, 1, 2, … per call) a call may be
-        tried again until it is answered: the repetition is recognised and gets the first answer.
-        """
+    def append(self, records: Iterable[NewRecord]) -> Appended:
+        """Append records; all of them are visible when it returns. Where it fails, nobody knows of how many."""
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset of each partition."""
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset that the next record of each partition gets; all before it can be read."""
+        """One past the last record of each partition that can be read: Kafka's last stable offset.
+
+        The next record may get a later one (``describe_topic``). Over several partitions it is a snapshot only where
+        the broker can give one.
+        """
 
     def offsets_for_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
         """The first offset of each partition whose timestamp is at or after the given one; None where there is none."""
 
     def read(
         self, topic: str, partition: int, start: int, end: int | None = None, *, max_records: int = 4096
-    ) -> Iterator[list[LogRecord]]:
+    ) -> Iterator[list[RawRecord]]:
         """The records from ``start`` up to, not including, ``end`` (without one: up to now), in lists of bounded size.
 
-        Offsets may have gaps, where compaction removed records: a range ends by offset, never by count.
+        Offsets have gaps, where records were compacted or transactions ended: a range ends by offset, never by count.
         """
-
-    def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
-        """Let partitions start at the given offsets: what is before them is gone."""
-
-    # Groups
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Note how far a group has read."""
@@ -278,40 +261,66 @@ class Broker(Protocol):
     def delete_group(self, group: str) -> None:
         """Forget what a group committed."""
 
-    # Applications
 
-    def acquire_lease(self, application: str, *, ttl_ms: int = 30_000, note: str = "") -> Lease:
-        """Become the only process that commits for the application; LeaseHeldError while another one lives."""
+class Ownership(Protocol):
+    """One process at a time decides for an application.
+
+    While it lives, another that asks is *refused* (LeaseHeldError), or *fences* it: the first one's next decision or
+    renewal is a FencedError then. Which of the two is the broker's policy; whoever owns an application copes with both.
+    """
+
+    def acquire_lease(self, application: str, *, note: str = "") -> Lease:
+        """Become the only process that decides for the application; what was decided before is definite by then."""
 
     def lease_owner(self, application: str) -> Owner | None:
-        """Who runs the application now."""
+        """Who runs the application now, as far as the broker can tell."""
 
     def check_lease(self, application: str, epoch: int) -> None:
         """FencedError where another process than that of ``epoch`` has the application now, or none."""
 
-    def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> Stage:
-        """Write output that only ``commit`` makes visible. ``attempt`` tells the tries of a task apart."""
-
-    def read_staged(self, segment: StagedSegment) -> Iterator[list[LogRecord]]:
-        """The records of a segment that is not committed yet; their offsets count from 0."""
-
-    def commit(self, commit: Commit) -> Committed:
-        """Make a batch visible at once: records, offsets and notes.
-
-        The last batch committed again changes nothing and says so; an older one is an error, and so is an epoch that
-        is no longer the lease's (FencedError).
-        """
-
-    def last_committed(self, application: str) -> Committed | None:
-        """The last batch of the application; None before its first."""
+    def last_decided(self, application: str) -> Decided | None:
+        """The last decision of the application; None before its first."""
 
     def applications(self) -> list[str]:
-        """The applications that held a lease or committed something."""
+        """The applications that are owned or have decided something."""
 
     def delete_application(self, application: str) -> None:
-        """Forget the application's commits and notes, and its group; LeaseHeldError while it runs."""
+        """Forget the application's decisions and notes, and its group; LeaseHeldError while it runs."""
 
-    # Upkeep
+
+class Outbox(Protocol):
+    """Staged, decided, published. Before the decision a batch only rolls back, after it only forward."""
+
+    def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> Stage:
+        """Write output that only a decision makes visible. ``attempt`` tells the tries of a task apart."""
+
+    def read_staged(self, staged: Handover, partition: TopicPartition) -> Iterator[list[RawRecord]]:
+        """The records of one partition that a stage handed over; their offsets count from 0."""
+
+    def decide(self, decision: Decision) -> Outcome:
+        """Let a batch count: records, offsets and notes.
+
+        The last batch decided again is done, and changes nothing. An older one is an error, and so is an epoch that is
+        no longer the lease's (FencedError). An error means that it is not done, and says why.
+        """
+
+    def outcome(self, decision: Decision) -> Outcome:
+        """What became of a decision whose outcome was unknown; once it is known it does not change any more."""
+
+    def publish(self, application: str, epoch: int) -> None:
+        """Let readers see everything that is decided, as far as they do not. Where it fails, it can be called again."""
+
+
+class Broker(Log, Ownership, Outbox, Protocol):
+    """A broker that this process has open. Safe in threads; it does not survive a fork: every process opens its own."""
+
+    @property
+    def config(self) -> BrokerConfig:
+        """What ``open_broker`` takes to open the same broker in another process."""
+
+    @property
+    def address(self) -> str:
+        """Where it is, as ``bootstrap.servers`` says it."""
 
     def maintain(self) -> None:
         """Do what is due: retention, compaction, merging of small segments, sweeping of orphans. Any process may."""
@@ -321,16 +330,3 @@ class Broker(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
-
-
-def pack(segments: Sequence[StagedSegment]) -> bytes:
-    """Staged segments as bytes, for the way to the committing process."""
-    return msgspec.msgpack.encode(list(segments))
-
-
-def unpack(data: bytes) -> list[StagedSegment]:
-    """What ``pack`` made into bytes."""
-    try:
-        return msgspec.msgpack.decode(data, type=list[StagedSegment])
-    except msgspec.MsgspecError as error:
-        raise BrokerError("this is no manifest of staged segments", detail=str(error)) from error

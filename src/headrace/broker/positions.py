@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from headrace.broker.port import Broker, TopicPartition
+    from headrace.broker.port import Log, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Position:
     value: int = 0
 
 
-def resolve(broker: Broker, position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+def resolve(broker: Log, position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
     """The offset at ``position`` in each partition; never before its start nor after its end."""
     wanted = list(partitions)
     starts, ends = broker.start_offsets(wanted), broker.end_offsets(wanted)
@@ -27,7 +27,7 @@ def resolve(broker: Broker, position: Position, partitions: Iterable[TopicPartit
 
 
 def _offsets(
-    broker: Broker, position: Position, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]
+    broker: Log, position: Position, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     if position.kind == "beginning":
         return starts

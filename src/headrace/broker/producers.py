@@ -6,13 +6,15 @@ import random
 import sqlite3
 from collections.abc import Mapping
 
-from headrace.broker.commits import pack_ranges, unpack_ranges
+import msgspec
+
 from headrace.broker.port import Appended, NewRecord, OffsetRange, TopicPartition
 from headrace.errors import ArgumentError, IllegalStateError
 from headrace.partitioning import default_partition
 
 STICKY_BYTES = 16 * 1024
 EXPIRATION_MS = 24 * 60 * 60 * 1000
+_Ranges = list[tuple[str, int, int, int]]
 
 
 class StickyPartitioner:
@@ -44,7 +46,8 @@ def earlier_answer(connection: sqlite3.Connection, producer_id: str, sequence: i
     row = connection.execute("SELECT sequence, ranges FROM producers WHERE id = ?", (producer_id,)).fetchone()
     last = -1 if row is None else row[0]
     if row is not None and sequence == last:
-        return Appended(unpack_ranges(row[1]), repeated=True)
+        found = msgspec.msgpack.decode(row[1], type=_Ranges)
+        return Appended({(topic, number): (first, end) for topic, number, first, end in found}, repeated=True)
     if sequence != last + 1 and row is not None:
         message = f"producer {producer_id} sent sequence {sequence} after {last}"
         raise IllegalStateError(message, hint="Append in order; begin again with a new producer id.")
@@ -60,7 +63,8 @@ def remember(
 ) -> None:
     """Note the answer to an append."""
     insert = "INSERT OR REPLACE INTO producers (id, sequence, ranges, used_ms) VALUES (?, ?, ?, ?)"
-    connection.execute(insert, (producer_id, sequence, pack_ranges(ranges), now_ms))
+    packed = msgspec.msgpack.encode([(*partition, *span) for partition, span in ranges.items()])
+    connection.execute(insert, (producer_id, sequence, packed, now_ms))
 
 
 def expire(connection: sqlite3.Connection, now_ms: int) -> None:

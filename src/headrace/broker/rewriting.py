@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from headrace import failpoints
 from headrace.broker import log, places, topics
+from headrace.broker.arrays import int64_array
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
 from headrace.broker.log import LogReader, Partition, Placed, Segment
@@ -50,7 +51,7 @@ class Rewriter:
         if not self._held:
             self._held_from = first
         if self._sparse:
-            batch = with_offsets(batch, pa.array(offsets, pa.int64()), horizons)
+            batch = with_offsets(batch, int64_array(offsets), horizons)
         self._held.append(batch)
         self._held_to = end
         self._held_records += batch.num_rows

@@ -23,9 +23,9 @@ from typing import Any, NamedTuple, TypeAlias
 import msgspec
 import pyarrow as pa
 
-from headrace.broker.port import LogRecord
+from headrace.broker.arrays import binary_array, int64_array
 from headrace.errors import CorruptLogError
-from headrace.records import NO_HEADERS, Headers
+from headrace.records import NO_HEADERS, Headers, RawRecord
 
 CHUNK_RECORDS = 4096
 CHUNK_BYTES = 1 << 20
@@ -91,10 +91,10 @@ def batch_of(rows: list[Row]) -> Batch:
     timestamps, keys, values, headers = zip(*rows, strict=True)
     encoded = [_encode_headers(given) if given else None for given in headers] if any(headers) else [None] * len(rows)
     columns = [
-        pa.array(timestamps, pa.int64()),
-        pa.array(keys, pa.binary()),
-        pa.array(values, pa.binary()),
-        pa.array(encoded, pa.binary()),
+        int64_array(timestamps),
+        binary_array(keys),
+        binary_array(values),
+        binary_array(encoded),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=DENSE)
 
@@ -154,7 +154,7 @@ def offsets_in(batch: Batch, first: int, base_offset: int) -> Sequence[int]:
     return [base_offset + delta for delta in batch.column("offset").to_pylist()]
 
 
-def records_in(batch: Batch, topic: str, partition: int, offsets: Sequence[int]) -> list[LogRecord]:
+def records_in(batch: Batch, topic: str, partition: int, offsets: Sequence[int]) -> list[RawRecord]:
     """The records of a batch."""
     timestamps, keys, values, headers = (batch.column(name) for name in DENSE.names)
     found = repeat(NO_HEADERS) if headers.null_count == batch.num_rows else map(_headers_from, headers.to_pylist())

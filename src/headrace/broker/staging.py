@@ -8,16 +8,18 @@ partitions written to.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import pyarrow.compute as pc
 
 from headrace import failpoints
 from headrace.broker import places
 from headrace.broker.disk import Disk
-from headrace.broker.port import StagedSegment
+from headrace.broker.port import Handover
 from headrace.broker.segments import (
     CHUNK_BYTES,
     CHUNK_RECORDS,
@@ -31,7 +33,7 @@ from headrace.broker.segments import (
     pack_chunks,
 )
 from headrace.broker.topic_config import TopicConfig
-from headrace.errors import ArgumentError, HeadraceError, IllegalStateError, RecordTooLargeError
+from headrace.errors import ArgumentError, BrokerError, HeadraceError, IllegalStateError, RecordTooLargeError
 from headrace.records import NO_HEADERS, Headers
 
 INLINE_BYTES = 64 * 1024
@@ -40,7 +42,7 @@ _MAX_TIMESTAMP = 2**63 - 1
 
 
 class Built(NamedTuple):
-    """A finished segment, before it has a place in a partition."""
+    """A finished segment, before it has a place in a partition. A large one is in ``file``, a small one ``payload``."""
 
     records: int
     next: int
@@ -52,6 +54,28 @@ class Built(NamedTuple):
     chunks: bytes
     file: str | None
     payload: bytes | None
+
+
+class StagedSegment(msgspec.Struct, frozen=True, array_like=True):
+    """Records of one partition that are written but that nobody can see yet."""
+
+    topic: str
+    topic_id: int
+    partition: int
+    built: Built
+
+
+def pack(segments: Iterable[StagedSegment]) -> Handover:
+    """Staged segments as what a stage hands over."""
+    return msgspec.msgpack.encode(list(segments))
+
+
+def unpack(staged: Handover) -> list[StagedSegment]:
+    """What ``pack`` made into bytes."""
+    try:
+        return msgspec.msgpack.decode(staged, type=list[StagedSegment])
+    except msgspec.MsgspecError as error:
+        raise BrokerError("this is no manifest of staged segments", detail=str(error)) from error
 
 
 class SegmentWriter:
@@ -160,6 +184,8 @@ class SegmentStage:
         self._writers: dict[tuple[str, int], _PartitionWriter] = {}
         self._files = 0
         self._finished = False
+        self.counts: Counter[str] = Counter()
+        """How many records each topic gets, when it is finished."""
         self.chunk_bytes = CHUNK_BYTES
         """How many bytes a partition may hold in memory before it is written; the more partitions, the fewer."""
 
@@ -184,10 +210,16 @@ class SegmentStage:
             found = self._topics[name] = self._describe(name)
         return found
 
-    def finish(self) -> list[StagedSegment]:
-        """Make all of it durable and give what a commit needs to register it."""
+    def finish(self) -> Handover:
+        """Make all of it durable, and give what a decision needs to name it."""
+        return pack(self.segments())
+
+    def segments(self) -> list[StagedSegment]:
+        """Make all of it durable; nothing can be added then."""
         self._check_open()
         staged = [segment for writer in self._writers.values() for segment in writer.finish()]
+        for segment in staged:
+            self.counts[segment.topic] += segment.built.records
         self._finished = True
         return staged
 
@@ -276,19 +308,7 @@ class _PartitionWriter:
             self._write()
         self._end_segment()
         for built in self._built:
-            yield StagedSegment(
-                topic=self._topic_name,
-                topic_id=self._topic.id,
-                partition=self._partition,
-                records=built.records,
-                size=built.size,
-                min_timestamp=built.min_timestamp,
-                max_timestamp=built.max_timestamp,
-                checksum=built.checksum,
-                chunks=built.chunks,
-                file=built.file,
-                payload=built.payload,
-            )
+            yield StagedSegment(self._topic_name, self._topic.id, self._partition, built)
 
     def abort(self) -> None:
         if self._segment is not None:

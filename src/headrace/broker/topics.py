@@ -108,7 +108,8 @@ def describe(connection: sqlite3.Connection, name: str) -> TopicDescription:
                   WHERE p.topic_id = ? GROUP BY p.id ORDER BY p.partition"""
     rows = connection.execute(question, (topic.id,)).fetchall()
     partitions = tuple(PartitionDescription(*row) for row in rows)
-    return TopicDescription(name, {**topic_config.DEFAULTS, **topic.settings}, partitions, topic.created_ms)
+    config = {**topic_config.DEFAULTS, **topic.settings}
+    return TopicDescription(name, config, partitions, str(topic.created_ms), topic.created_ms)
 
 
 def delete(connection: sqlite3.Connection, name: str) -> tuple[Topic, list[str]]:

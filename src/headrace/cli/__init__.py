@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
-__all__ = ["main"]
+from headrace.errors import UnsupportedError
+from headrace.optional import extra_for
 
-_EXTRA = frozenset({"typer", "rich"})
+__all__ = ["main"]
 
 
 def main() -> None:
     """What the console script ``headrace`` runs; it ends the process with an exit code of ``headrace.cli.exits``."""
     try:
-        program = importlib.import_module("headrace.cli.app")
-    except ModuleNotFoundError as error:
-        if error.name not in _EXTRA:
-            raise
-        sys.stderr.write(
-            f"error: the command line needs a package that is not installed: {error.name}\n"
-            "  hint: Install it with: pip install 'headrace[cli]'\n"
-        )
-        sys.exit(1)
-    program.run()
+        with extra_for("the command line"):
+            from headrace.cli.app import run  # noqa: PLC0415
+    except UnsupportedError as error:
+        sys.exit(f"error: {error}")
+    run()

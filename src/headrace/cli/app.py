@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER
-from headrace.cli import consume, demo, describe, doctor, exits, groups, produce, reset, state, topics, version
+from headrace.cli import consume, demo, describe, doctor, exits, groups, produce, reset, sql, state, topics, version
 from headrace.cli import run as run_program
 from headrace.cli.session import Common, DebugOption, JsonOption, QuietOption
 
@@ -63,6 +63,7 @@ def headrace(
 
 app.add_typer(run_program.group)
 app.add_typer(describe.group)
+app.add_typer(sql.group)
 app.add_typer(topics.group, name="topics")
 app.add_typer(produce.group)
 app.add_typer(consume.group)

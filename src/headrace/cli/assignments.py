@@ -1,10 +1,18 @@
-"""``name=value`` on the command line."""
+"""A program and its settings on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
+
+import typer
 
 from headrace.cli.exits import UsageError
+
+Program = Annotated[str, typer.Argument(metavar="FILE.py", help="The program; FILE.py:NAME where it has several.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting, before the program's own.")
+]
 
 
 def settings_of(given: Iterable[str]) -> dict[str, str]:

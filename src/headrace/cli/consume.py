@@ -9,7 +9,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from headrace.broker.port import Broker, LogRecord, OffsetAndMetadata, TopicPartition
+from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
 from headrace.broker.positions import Position, resolve
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.cli.groups import refuse_while_running
@@ -18,6 +18,7 @@ from headrace.cli.record_format import TOKENS, Piece, RecordPrinter
 from headrace.cli.session import Session, command
 from headrace.cli.text_serdes import NAMES, text_serde
 from headrace.client.reading import merged
+from headrace.records import RawRecord
 
 group = typer.Typer()
 
@@ -168,7 +169,7 @@ class _Reading:
             if all_partitions and rounds % _ROUNDS_BETWEEN_LOOKS == 0:
                 self._look_for_partitions()
 
-    def _print(self, record: LogRecord) -> None:
+    def _print(self, record: RawRecord) -> None:
         where = (record[0], record[1])
         self.lines.append(self.show(record))
         self.positions[where] = self.uncommitted[where] = record[2] + 1

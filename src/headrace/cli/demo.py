@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import shutil
 import tempfile
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import typer
-from rich.console import Console
 
 from headrace.broker import open_broker
-from headrace.broker.port import Broker
 from headrace.cli.session import Session, command
-from headrace.errors import HeadraceError
 
 group = typer.Typer()
-
-_FIRST_SECONDS, _SECOND_SECONDS = 12.0, 6.0
-_MISSED = 200
-_PATIENCE_SECONDS = 120.0
 
 
 @command(group, "demo", "headrace demo", "headrace demo --json")
@@ -33,109 +22,13 @@ def demo(session: Session) -> None:
     Needs nothing but Java, and takes half a minute. Everything happens in a temporary directory that is removed at the
     end.
     """
+    from headrace.cli.demo_play import Demo  # noqa: PLC0415
+
     directory = Path(tempfile.mkdtemp(prefix="headrace-demo-"))
     try:
         with closing(open_broker(f"embedded:{directory / 'data'}")) as broker:
-            result = _Demo(session, broker, directory).play()
+            result = Demo(session, broker, directory).play()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     if session.out.json:
         session.out.data(result)
-
-
-class _Demo:
-    """One performance, in three acts: it runs, it stands still, it runs again."""
-
-    def __init__(self, session: Session, broker: Broker, directory: Path) -> None:
-        self._program = importlib.import_module("headrace.cli.demo_program")
-        self._shows = importlib.import_module("headrace.cli.demo_show")
-        self._broker = broker
-        self._config = {
-            "application.id": "demo",
-            "bootstrap.servers": broker.address,
-            "state.dir": directory / "state",
-            "num.stream.threads": 2,
-        }
-        self._sentences = self._program.Sentences(broker)
-        self._show = self._new_show(session)
-        self._last: Any = None
-        self._batch_done = threading.Event()
-
-    def play(self) -> dict[str, Any]:
-        """All of it; what came out."""
-        self._broker.create_topic(self._program.INPUT, self._program.PARTITIONS)
-        self._show.say("Spark starts ...")
-        self._sentences.append(1)
-        with self._running() as app:
-            self._flow(app, _FIRST_SECONDS)
-        before = self._committed()
-        self._sentences.append(_MISSED)
-        self._show.say(
-            f"Stopped after batch {self._last.batch_id}: {sum(before.values()):,} words counted. "
-            f"{_MISSED} sentences come while it stands still. It starts again ..."
-        )
-        with self._running() as app:
-            self._flow(app, _SECOND_SECONDS)
-            app.run_until_idle()
-            after = dict(app.store(self._program.STORE).all())
-        return self._verdict(sum(before.values()), after)
-
-    def _flow(self, app: Any, seconds: float) -> None:
-        """Sentences flow in and words are counted, for some seconds from the first batch on."""
-        self._batch_done.wait(_PATIENCE_SECONDS)
-        self._sentences.start()
-        try:
-            self._show.run(lambda: self._frame(app), seconds)
-        finally:
-            self._sentences.stop()
-
-    def _verdict(self, before: int, after: dict[str, int]) -> dict[str, Any]:
-        said, counted = sum(self._sentences.words.values()), sum(after.values())
-        if after != dict(self._sentences.words):
-            message = f"{said:,} words were said and {counted:,} counted"
-            raise HeadraceError(message, hint="This is our bug: please report it.")
-        self._show.say(
-            f"{self._sentences.appended:,} sentences, {said:,} words. Counted before the stop: {before:,}, after it: "
-            f"{counted - before:,}; together {counted:,}: every word once."
-        )
-        return {"sentences": self._sentences.appended, "words": said, "before_stop": before, "counted": counted}
-
-    @contextmanager
-    def _running(self) -> Iterator[Any]:
-        app = importlib.import_module("headrace.streams").Streams(self._program.build(), self._config)
-        self._batch_done.clear()
-        app.on_batch(self._take)
-        try:
-            app.start()
-            yield app
-        finally:
-            app.close()
-
-    def _take(self, report: Any) -> None:
-        self._last = report
-        self._batch_done.set()
-
-    def _frame(self, app: Any) -> Any:
-        """What the application has committed by now, read from its store while it runs."""
-        counts, last = dict(app.store(self._program.STORE).all()), self._last
-        said = "no batch yet" if last is None else self._said(last, sum(counts.values()))
-        return self._shows.Frame(counts, self._sentences.latest, said)
-
-    def _said(self, last: Any, words: int) -> str:
-        rate = 1000 * last.records / max(last.duration_ms, 1)
-        return (
-            f"batch {last.batch_id}: {last.records:,} sentences in {last.duration_ms / 1000:.2f} s, "
-            f"{rate:,.0f} sentences/s; {words:,} words"
-        )
-
-    def _committed(self) -> dict[str, int]:
-        """What is counted for good, whether the application runs or not."""
-        replicas = importlib.import_module("headrace.query.replicas").Replicas
-        with replicas.of(self._program.build(), self._config, self._broker) as found:
-            return dict(found.store(self._program.STORE).all())
-
-    def _new_show(self, session: Session) -> Any:
-        console = Console(highlight=False, markup=False, emoji=False)
-        if console.is_terminal and not session.out.json and not session.out.quiet:
-            return self._shows.TerminalShow(console)
-        return self._shows.LinesShow(session.out.note if session.out.json else session.out.line)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headrace.cli.assignments import Program
 from headrace.cli.session import Session, choose, command
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ _FORMATS: dict[str, Callable[[Topology], str]] = {
     "json": lambda topology: topology.to_json(),
 }
 
-Program = Annotated[str, typer.Argument(metavar="FILE.py", help="The program; FILE.py:NAME where it has several.")]
 Format = Annotated[str, typer.Option("--format", metavar="text|mermaid|dot|json", help="How to show it.")]
 
 
@@ -40,7 +39,7 @@ def describe(session: Session, program: Program, format: Format = "text") -> Non
     The program is run up to the point where its topology is there: a variable named topology or builder, or a function
     build() without arguments. Nothing is read from or written to a broker. The text is Kafka Streams' own.
     """
+    from headrace.cli.program import load_topology  # noqa: PLC0415
+
     write = _FORMATS[choose("json" if session.out.json else format, tuple(_FORMATS), "format")]
-    # The DSL takes longer to load than all other commands together.
-    load_topology = importlib.import_module("headrace.cli.program").load_topology
     session.out.text(write(load_topology(program)).rstrip("\n") + "\n")

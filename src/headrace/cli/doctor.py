@@ -199,7 +199,8 @@ def _left_in_memory() -> Check:
         return Check("stores in memory", "ok", "nothing is left of applications that do not run")
     size = sum(each.size for each in found) / (1 << 20)
     known = sorted(str(each.application_dir) for each in found if each.application_dir is not None)
-    more = [f"{len(found) - len(known[:_SHOWN])} more"] if len(found) > len(known[:_SHOWN]) else []
+    others = len(found) - len(known[:_SHOWN])
+    more = [f"{others} more" if known else f"{others} without a name"] if others else []
     left = f"{size:,.1f} MiB in shared memory are left of applications that do not run: "
     remedy = "The next start of each removes them; or now: headrace doctor --free-memory"
     return Check("stores in memory", "warn", left + ", ".join(known[:_SHOWN] + more), remedy)

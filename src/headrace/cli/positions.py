@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
 from datetime import datetime, timezone
 
 from headrace.broker.positions import Position
 from headrace.cli.exits import UsageError
+from headrace.clock import now_ms
 
 GRAMMAR = "beginning, end, OFFSET, -N for the last N of each partition, @TIME (milliseconds, ISO 8601, or -15m)"
 
@@ -48,7 +48,7 @@ def time_of(text: str) -> int:
         return int(text)
     ago = _AGO.fullmatch(text)
     if ago:
-        return max(0, int(time.time() * 1000) - int(ago[1]) * _UNIT_MS[ago[2]])
+        return max(0, now_ms() - int(ago[1]) * _UNIT_MS[ago[2]])
     try:
         moment = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
     except ValueError as error:

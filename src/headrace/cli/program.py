@@ -42,6 +42,8 @@ def load_topology(program: str) -> Topology:
     if found is None:
         message = f"there is no topology in {file}"
         hint = f"{_HINT} {_BELOW_MAIN}" if "__main__" in file.read_text(errors="replace") else _HINT
+        others = [each for each, held in vars(module).items() if isinstance(held, (Topology, StreamsBuilder))]
+        hint = f"Say which one it is: {' or '.join(f'{file}:{each}' for each in others)}." if others else hint
         raise NotFoundError(message, detail=f"None of {', '.join(_NAMES)} is there.", hint=hint)
     with _blaming(file):
         return _topology_of(getattr(module, found), f"{found} in {file}")

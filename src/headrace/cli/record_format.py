@@ -8,15 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.broker.port import LogRecord
 from headrace.cli.escapes import unescaped
 from headrace.cli.exits import UsageError
 from headrace.cli.output import clean_lines
 from headrace.cli.text_serdes import TextSerde, to_json
 from headrace.errors import SerializationError
-from headrace.records import Headers
+from headrace.records import Headers, RawRecord
 
-Piece = Callable[[LogRecord], bytes]
+Piece = Callable[[RawRecord], bytes]
 
 TOKENS = "%t topic, %p partition, %o offset, %T timestamp, %k key, %v value, %h headers, %K and %S their lengths"
 
@@ -49,7 +48,7 @@ class RecordPrinter:
         pieces.append(_constant(text[at:]))
         return lambda record: b"".join([piece(record) for piece in pieces])
 
-    def as_line(self, record: LogRecord) -> bytes:
+    def as_line(self, record: RawRecord) -> bytes:
         """The value on one line, after key and tab where there is a key.
 
         Nobody asked for the key: one that cannot be read is shown as its bytes.
@@ -57,7 +56,7 @@ class RecordPrinter:
         value = self._value(record) + b"\n"
         return value if record[4] is None else self._key_or_bytes(record) + b"\t" + value
 
-    def as_json(self, record: LogRecord) -> bytes:
+    def as_json(self, record: RawRecord) -> bytes:
         """The record as a JSON object on one line."""
         topic, partition, offset, timestamp, key, value, headers = record
         line = to_json(
@@ -88,19 +87,19 @@ class RecordPrinter:
             b"%": _constant(b"%"),
         }
 
-    def _key(self, record: LogRecord) -> bytes:
+    def _key(self, record: RawRecord) -> bytes:
         key = record[4]
         if key is None:
             return self.null
         return self._safe(_read(record, "key", lambda: self.key_serde.decode_text(record[0], key)))
 
-    def _key_or_bytes(self, record: LogRecord) -> bytes:
+    def _key_or_bytes(self, record: RawRecord) -> bytes:
         try:
             return self._key(record)
         except SerializationError:
             return self._safe(repr(record[4])[2:-1].encode())
 
-    def _value(self, record: LogRecord) -> bytes:
+    def _value(self, record: RawRecord) -> bytes:
         value = record[5]
         if value is None:
             return self.null
@@ -121,7 +120,7 @@ def _known(tokens: dict[bytes, Piece], letter: bytes) -> Piece:
     raise UsageError(message, hint=f"There are {TOKENS}, %% the sign.")
 
 
-def _read(record: LogRecord, what: str, read: Callable[[], Any]) -> Any:
+def _read(record: RawRecord, what: str, read: Callable[[], Any]) -> Any:
     try:
         return read()
     except SerializationError as error:
@@ -130,7 +129,7 @@ def _read(record: LogRecord, what: str, read: Callable[[], Any]) -> Any:
         raise SerializationError(message, detail=error.detail, hint=hint, at=_place(record)) from error
 
 
-def _place(record: LogRecord) -> str:
+def _place(record: RawRecord) -> str:
     return f"{record[0]}-{record[1]}@{record[2]}"
 
 

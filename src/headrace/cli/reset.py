@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Annotated, Any
 
 import typer
 
+from headrace.cli.assignments import Program, Set
 from headrace.cli.groups import refuse_while_running
 from headrace.cli.positions import GRAMMAR, position_of
 from headrace.cli.session import Session, command
 
 group = typer.Typer()
 
-Program = Annotated[str, typer.Argument(metavar="FILE.py", help="The program; FILE.py:NAME where it has several.")]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting, before the program's own.")
-]
 To = Annotated[str, typer.Option("--to", metavar="POSITION", help=f"Where its input starts: {GRAMMAR}.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would be done.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -44,12 +40,13 @@ def reset(
     wrote to other topics stays. It must not run meanwhile. Shows what it will do and asks before it does so; without a
     terminal it needs --yes.
     """
+    from headrace.cli.program_config import load_application  # noqa: PLC0415
+    from headrace.cli.reset_plan import plan_reset  # noqa: PLC0415
+
     position = position_of(to)
-    planning = importlib.import_module("headrace.cli.reset_plan")
-    load = importlib.import_module("headrace.cli.program_config").load_application
-    application = load(session, program, settings or ())
+    application = load_application(session, program, settings or ())
     with application.broker() as broker:
-        plan = planning.plan_reset(application, broker, position)
+        plan = plan_reset(application, broker, position)
         if not dry_run:
             refuse_while_running(broker, plan.application)
         data = plan.data()

@@ -10,7 +10,8 @@ from typing import Any
 from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
 from headrace.broker.positions import Position, resolve
 from headrace.cli.program_config import ProgramApplication
-from headrace.lifecycle.state_directory import clean_up
+from headrace.lifecycle.state_directory import check_unused, clean_up
+from headrace.state.directory_hold import last_holder
 from headrace.topology.nodes import TopologyGraph
 
 _INTERNAL = ("-changelog", "-repartition", "-subscription-registration-topic", "-subscription-response-topic")
@@ -27,8 +28,8 @@ class ResetPlan:
     """Where it would go on now."""
     internal_topics: list[str]
     has_commits: bool
-    home: Path
-    """Where its local state is, or would be."""
+    home: Path | None
+    """Where its local state is, or would be; None where an application of that name on another broker has that."""
 
     def data(self) -> dict[str, Any]:
         """The plan as JSON can say it."""
@@ -41,11 +42,13 @@ class ResetPlan:
             "inputs": inputs,
             "deleted_topics": self.internal_topics,
             "deleted_commits": self.has_commits,
-            "deleted_directory": str(self.home) if self.home.is_dir() else None,
+            "deleted_directory": str(self.home) if self.home is not None and self.home.is_dir() else None,
         }
 
     def carry_out(self, broker: Broker) -> None:
         """Do it. LeaseHeldError where the application runs; then nothing is changed."""
+        if self.home is not None:
+            check_unused(self.home)
         # The commits go first: an application without them starts over, whatever else is still there after a crash.
         broker.delete_application(self.application)
         # Whoever holds the lease runs the application: it cannot be started while its state goes.
@@ -56,13 +59,14 @@ class ResetPlan:
             for topic in self.internal_topics:
                 broker.delete_topic(topic)
             # Stores in memory may be left of an application whose directory is gone.
-            clean_up(self.home)
+            if self.home is not None:
+                clean_up(self.home)
 
 
 def plan_reset(program: ProgramApplication, broker: Broker, position: Position) -> ResetPlan:
     """Look at what there is. Missing topics are no obstacle: a reset mends what cannot start."""
-    topology, config = program.topology, program.config
-    topology.configure(config)
+    config = program.config
+    topology = program.topology.configured(config)
     application = config.application_id
     existing = broker.topics()
     internal = list(_internal_topics(broker, topology.graph, application, existing))
@@ -73,8 +77,8 @@ def plan_reset(program: ProgramApplication, broker: Broker, position: Position) 
         resolve(broker, position, partitions),
         {one: note.offset for one, note in broker.committed(application).items()},
         internal,
-        broker.last_committed(application) is not None or bool(broker.committed(application)),
-        config.application_dir,
+        broker.last_decided(application) is not None or bool(broker.committed(application)),
+        config.application_dir if last_holder(config.application_dir) in (None, broker.address) else None,
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,6 +14,11 @@ from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 if TYPE_CHECKING:
     from headrace.batch.reports import BatchReport
     from headrace.lifecycle.states import StreamsState
+
+
+LONG_SECONDS = 10.0
+"""How long a batch runs before a line tells of it, and how long until the next line."""
+LOOK_SECONDS = 1.0
 
 
 class RunScreen(Protocol):
@@ -91,7 +98,25 @@ class JsonLines(_Events):
 
 
 class Lines(_Events):
-    """A sentence per event, where there is no terminal."""
+    """A sentence per event, where there is no terminal; of a long batch also while it runs."""
+
+    def watch(self, app: Any) -> None:
+        """Look at its batches until it has ended."""
+        threading.Thread(target=self._look, args=(app,), name="headrace-long-batches", daemon=True).start()
+
+    def _look(self, app: Any) -> None:
+        number, told = -1, 0
+        while not app.state.has_ended:
+            time.sleep(LOOK_SECONDS)
+            batch = app.batch_under_way
+            if batch is None:
+                continue
+            if batch.number != number:
+                number, told = batch.number, 0
+            seconds = time.time() - batch.since
+            if seconds >= LONG_SECONDS * (told + 1):
+                told = int(seconds // LONG_SECONDS)
+                self._out.note(f"batch {number}: {counted(batch.records, 'record')}, {seconds:.0f} s …")
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
         """The state as a line."""

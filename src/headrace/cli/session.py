@@ -206,7 +206,6 @@ def _our_bug(error: Exception) -> InternalError:
 
 
 def choose(given: str, allowed: Sequence[str], what: str) -> str:
-    """``given`` where it is one of ``allowed``."""
     if given in allowed:
         return given
     message = f"unknown {what} {given!r}"

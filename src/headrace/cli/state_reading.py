@@ -46,7 +46,7 @@ def summaries(replicas: Replicas, broker: Broker) -> list[dict[str, Any]]:
     return [_summary(replicas, broker, layout) for layout in replicas.layouts.values()]
 
 
-def found_by_key(replicas: Replicas, name: str, text: str, window: int | None) -> list[StoreRow]:
+def found_by_key(replicas: Replicas, broker: Broker, name: str, text: str, window: int | None) -> list[StoreRow]:
     """The entries of a key: one, or those of its windows or sessions, or of the window that starts at ``window``."""
     layout = replicas.layout(name)
     is_windowed = _is_windowed(layout)
@@ -63,8 +63,14 @@ def found_by_key(replicas: Replicas, name: str, text: str, window: int | None) -
     if not rows:
         where = "" if window is None else f" with a window that starts at {window}"
         message = f"there is no key {text!r}{where} in the store {name!r}"
-        raise NotFoundError(message)
+        raise NotFoundError(message, hint=_never_committed(replicas.application.id, layout, broker))
     return rows
+
+
+def _never_committed(application: str, layout: StoreLayout, broker: Broker) -> str | None:
+    if layout.is_global or broker.committed(application):
+        return None
+    return f"The application {application} has committed nothing yet: start it, or wait for its first batch."
 
 
 def scanned(replicas: Replicas, name: str, bounds: Bounds) -> Iterator[StoreRow]:
@@ -82,10 +88,10 @@ def scanned(replicas: Replicas, name: str, bounds: Bounds) -> Iterator[StoreRow]
 
 
 def _summary(replicas: Replicas, broker: Broker, layout: StoreLayout) -> dict[str, Any]:
-    can_be_read = layout.is_readable and (layout.topic is not None or layout.is_global)
+    can_be_read = layout.kind.is_readable and (layout.topic is not None or layout.is_global)
     return {
         "store": layout.name,
-        "kind": layout.kind,
+        "kind": str(layout.kind),
         "persistent": layout.persistent,
         "global": layout.is_global,
         "changelog": layout.topic,
@@ -103,7 +109,7 @@ def _size(broker: Broker, topic: str) -> int:
 
 
 def _entries_of_key(layout: StoreLayout, store: Any, key: Any) -> Iterator[tuple[Any, Any]]:
-    if layout.plain_kind == "session":
+    if layout.kind.shape == "session":
         yield from store.fetch(key)
     elif _is_windowed(layout):
         for found, held in store.fetch_keys(key, key, 0, MAX_TIMESTAMP):
@@ -117,12 +123,12 @@ def _entries_of_key(layout: StoreLayout, store: Any, key: Any) -> Iterator[tuple
 
 
 def _scan(replicas: Replicas, layout: StoreLayout, bounds: Bounds) -> Callable[[Any], StoreIterator[Any, Any]]:
-    name, kind = layout.name, layout.plain_kind
+    name, shape = layout.name, layout.kind.shape
     if bounds.prefix is not None:
         if bounds.first is not None or bounds.last is not None:
             raise UsageError("--prefix goes with neither --from nor --to")
-        if not kind.endswith("kv"):
-            message = f"a {layout.kind.replace('_', ' ')} store has no prefix scan"
+        if shape != "kv":
+            message = f"a {str(layout.kind).replace('_', ' ')} store has no prefix scan"
             raise UsageError(message, hint="Use --from and --to.")
         prefix, serde = _key(replicas, name, bounds.prefix), replicas.key_serde(name)
         return lambda store: store.prefix_scan(prefix, serde)
@@ -130,9 +136,9 @@ def _scan(replicas: Replicas, layout: StoreLayout, bounds: Bounds) -> Callable[[
         return lambda store: entries_of(layout, store)
     first = None if bounds.first is None else _key(replicas, name, bounds.first)
     last = None if bounds.last is None else _key(replicas, name, bounds.last)
-    if kind == "versioned":
+    if shape == "versioned":
         raise UsageError("a versioned store has no range of keys", hint="Leave out --from and --to, or use get.")
-    if kind == "session":
+    if shape == "session":
         return lambda store: store.fetch_keys(first, last)
     if _is_windowed(layout):
         return lambda store: store.fetch_keys(first, last, 0, MAX_TIMESTAMP)
@@ -144,4 +150,4 @@ def _key(replicas: Replicas, name: str, text: str) -> Any:
 
 
 def _is_windowed(layout: StoreLayout) -> bool:
-    return layout.plain_kind.endswith(("window", "session"))
+    return layout.kind.is_windowed

@@ -162,9 +162,10 @@ def _show(session: Session, topic: TopicDescription, readers: Mapping[str, int])
         f"{counted(len(topic.partitions), 'partition')}, {counted(_records(topic), 'record')}, {topic.size:,} bytes"
     )
     out.line(f"{topic.name}: {totals}", style="bold")
-    out.line(f"created {_time(topic.created_ms)}")
+    if topic.created_ms is not None:
+        out.line(f"created {_time(topic.created_ms)}")
     out.line("")
-    rows = [(one.partition, one.start_offset, one.end_offset, one.records, one.size) for one in topic.partitions]
+    rows = [(one.partition, one.start_offset, one.next_offset, one.records, one.size) for one in topic.partitions]
     out.table((">PARTITION", ">START", ">END", ">RECORDS", ">BYTES"), rows)
     for line in _expired(topic):
         out.line(line)
@@ -203,7 +204,7 @@ def _everything(topic: TopicDescription) -> dict[str, Any]:
         {
             "partition": one.partition,
             "start_offset": one.start_offset,
-            "end_offset": one.end_offset,
+            "end_offset": one.next_offset,
             "records": one.records,
             "bytes": one.size,
             "segments": one.segments,

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.broker.port import LogRecord, NewRecord
+from headrace.broker.port import NewRecord
 from headrace.errors import ArgumentError, SerializationError
 from headrace.instants import Instant, to_timestamp
-from headrace.records import ConsumedRecord, Headers, Record
+from headrace.records import ConsumedRecord, Headers, RawRecord, Record
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
@@ -38,7 +38,7 @@ class Coder:
             partition,
         )
 
-    def decode(self, record: LogRecord) -> ConsumedRecord:
+    def decode(self, record: RawRecord) -> ConsumedRecord:
         """The record as a reader gets it; a SerializationError says which one it could not read."""
         topic, partition, offset, timestamp, key, value, headers = record
         try:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headrace.broker.port import Broker, LogRecord, TopicPartition
+    from headrace.broker.port import Log, TopicPartition
+    from headrace.records import RawRecord
 
 _POLL_SECONDS = 0.05
 
@@ -18,7 +19,7 @@ class Reading:
 
     def __init__(
         self,
-        broker: Broker,
+        broker: Log,
         starts: Mapping[TopicPartition, int],
         ends: Mapping[TopicPartition, int] | None = None,
     ) -> None:
@@ -30,7 +31,7 @@ class Reading:
         """The same way again, from where this one begins to what was the end when it was made."""
         return Reading(self._broker, self._positions, self._ends)
 
-    def records(self, seconds: float | None = None) -> Iterator[LogRecord]:
+    def records(self, seconds: float | None = None) -> Iterator[RawRecord]:
         """What there is; with ``seconds`` also what comes, until nothing came for that long."""
         yield from self._available()
         quiet_since = time.monotonic()
@@ -42,7 +43,7 @@ class Reading:
                 yield from self._available()
                 quiet_since = time.monotonic()
 
-    def _available(self) -> Iterator[LogRecord]:
+    def _available(self) -> Iterator[RawRecord]:
         """The records up to the ends known."""
         yield from merged(self._broker, self._positions, self._ends)
         # Compaction may have taken the last records: the end is reached all the same.
@@ -50,8 +51,8 @@ class Reading:
 
 
 def merged(
-    broker: Broker, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
-) -> Iterator[LogRecord]:
+    broker: Log, starts: Mapping[TopicPartition, int], ends: Mapping[TopicPartition, int]
+) -> Iterator[RawRecord]:
     """The records between these offsets, by timestamp as far as the order of each partition allows.
 
     What retention removed meanwhile is passed over.
@@ -61,6 +62,6 @@ def merged(
     return heapq.merge(*parts, key=lambda record: record[3])
 
 
-def _part(broker: Broker, one: TopicPartition, start: int, end: int) -> Iterator[LogRecord]:
+def _part(broker: Log, one: TopicPartition, start: int, end: int) -> Iterator[RawRecord]:
     for records in broker.read(*one, start, end) if start < end else ():
         yield from records

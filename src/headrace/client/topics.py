@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
@@ -13,10 +12,11 @@ from headrace.broker import DEFAULT_BROKER, embedded_directory, open_broker
 from headrace.client.asking import From, check_limit, partitions_of, starts_of, unknown_topic
 from headrace.client.coding import Coder, GivenHeaders, new_records
 from headrace.client.reading import Reading
-from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, UnsupportedError
+from headrace.durations import Duration, timeout_seconds
+from headrace.errors import ArgumentError
 from headrace.guesses import Face
 from headrace.instants import Instant
+from headrace.optional import extra_for
 from headrace.records import ConsumedRecord, RecordMetadata
 from headrace.serde.given import given_serde
 
@@ -152,7 +152,7 @@ class Topics(Face):
         """
         coder = self._coder(topic, key_serde, value_serde)
         reading = self._reading(topic, from_, partitions)
-        seconds = None if timeout is None else to_ms(timeout, "timeout") / 1000
+        seconds = timeout_seconds(timeout)
         return islice(map(coder.decode, reading.records(seconds)), check_limit(limit))
 
     # Tables
@@ -182,7 +182,9 @@ class Topics(Face):
         coder = self._coder(topic, key_serde, value_serde)
         reading = self._reading(topic, from_, partitions)
         rows = partial(_rows, reading, coder, check_limit(limit))
-        return importlib.import_module("headrace.query.tables").topic_table(rows)
+        with extra_for("an Arrow table"):
+            from headrace.query.tables import topic_table  # noqa: PLC0415
+        return topic_table(rows)
 
     def to_pandas(self, topic: str, **options: Any) -> Any:
         """The records of a topic as a pandas DataFrame; options and columns are those of ``to_arrow``."""
@@ -202,9 +204,10 @@ class Topics(Face):
 
         It is made from the store's changelog. The program is not needed, but the serdes are.
         """
-        stores = importlib.import_module("headrace.query.recorded_stores")
+        with extra_for("an Arrow table"):
+            from headrace.query.recorded_stores import recorded_store_table  # noqa: PLC0415
         coder = self._coder(name, key_serde, value_serde)
-        return stores.recorded_store_table(self._broker(), application_id, name, coder.key_serde, coder.value_serde)
+        return recorded_store_table(self._broker(), application_id, name, coder.key_serde, coder.value_serde)
 
     def store_pandas(self, application_id: str, name: str, **serdes: Any) -> Any:
         """The same as a pandas DataFrame."""
@@ -285,9 +288,6 @@ def _rows(reading: Reading, coder: Coder, limit: int | None) -> Iterator[dict[st
 
 
 def _spark_dataframe(spark: Any, table: Any) -> Any:
-    try:
-        frames = importlib.import_module("headrace.spark.frames")
-    except ModuleNotFoundError as error:
-        message = f"a Spark DataFrame needs a package that is not installed: {error.name}"
-        raise UnsupportedError(message, hint="Install it with: pip install 'headrace[spark]'") from error
-    return frames.dataframe(spark, table)
+    with extra_for("a Spark DataFrame"):
+        from headrace.spark.frames import dataframe  # noqa: PLC0415
+    return dataframe(spark, table)

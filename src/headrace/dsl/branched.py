@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic
+from typing import TYPE_CHECKING, Generic
 
-from headrace.dsl import kstream
 from headrace.dsl.operator import check_function, operator
 from headrace.errors import ArgumentError, user_line
 from headrace.guesses import Face
@@ -16,6 +15,9 @@ from headrace.processors.branch import Branch
 from headrace.processors.pass_through import PassThrough
 from headrace.type_variables import K, V
 
+if TYPE_CHECKING:
+    from headrace.dsl.kstream import KStream
+
 
 class BranchedKStream(Face, Generic[K, V]):
     """What ``KStream.split`` returns: add branches, then end with ``default_branch`` or ``no_default_branch``.
@@ -24,12 +26,12 @@ class BranchedKStream(Face, Generic[K, V]):
     its number, counted from 1, and 0 for the default branch.
     """
 
-    def __init__(self, source: kstream.KStream[K, V], name: str | None) -> None:
+    def __init__(self, source: KStream[K, V], name: str | None) -> None:
         self._source = source
         self._name = name_or_generate(name, source.builder, names.BRANCH)
         self._branch = Branch()
         self._node = ProcessorGraphNode(self._name, Step(self._name, self._branch))
-        self._streams: dict[str, kstream.KStream[K, V]] = {}
+        self._streams: dict[str, KStream[K, V]] = {}
         source.builder.add_graph_node(source.node, self._node)
 
     def __repr__(self) -> str:
@@ -41,8 +43,8 @@ class BranchedKStream(Face, Generic[K, V]):
         predicate: Callable[[K, V], object],
         *,
         name: str | None = None,
-        function: Callable[[kstream.KStream[K, V]], kstream.KStream[K, V] | None] | None = None,
-        consumer: Callable[[kstream.KStream[K, V]], object] | None = None,
+        function: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
+        consumer: Callable[[KStream[K, V]], object] | None = None,
     ) -> BranchedKStream[K, V]:
         """Add a branch for the records for which ``predicate(key, value)`` holds and no branch before wanted.
 
@@ -66,9 +68,9 @@ class BranchedKStream(Face, Generic[K, V]):
         self,
         *,
         name: str | None = None,
-        function: Callable[[kstream.KStream[K, V]], kstream.KStream[K, V] | None] | None = None,
-        consumer: Callable[[kstream.KStream[K, V]], object] | None = None,
-    ) -> dict[str, kstream.KStream[K, V]]:
+        function: Callable[[KStream[K, V]], KStream[K, V] | None] | None = None,
+        consumer: Callable[[KStream[K, V]], object] | None = None,
+    ) -> dict[str, KStream[K, V]]:
         """End with a branch for the records that no other branch wanted; all streams, by name.
 
         >>> builder = StreamsBuilder()
@@ -80,7 +82,7 @@ class BranchedKStream(Face, Generic[K, V]):
         self._add(0, name, function, consumer)
         return self._streams
 
-    def no_default_branch(self) -> dict[str, kstream.KStream[K, V]]:
+    def no_default_branch(self) -> dict[str, KStream[K, V]]:
         """End; records that no branch wants go nowhere and are not counted as dropped. All streams, by name.
 
         >>> split = StreamsBuilder().stream("in").split(name="is-")
@@ -93,8 +95,8 @@ class BranchedKStream(Face, Generic[K, V]):
         self,
         number: int,
         name: str | None,
-        function: Callable[[kstream.KStream[K, V]], kstream.KStream[K, V] | None] | None,
-        consumer: Callable[[kstream.KStream[K, V]], object] | None,
+        function: Callable[[KStream[K, V]], KStream[K, V] | None] | None,
+        consumer: Callable[[KStream[K, V]], object] | None,
     ) -> None:
         if function is not None and consumer is not None:
             raise ArgumentError("a branch takes a function or a consumer, not both", at=user_line())
@@ -109,14 +111,14 @@ class BranchedKStream(Face, Generic[K, V]):
         else:
             self._streams[branch_name] = stream
 
-    def _new_stream(self, branch_name: str) -> kstream.KStream[K, V]:
+    def _new_stream(self, branch_name: str) -> KStream[K, V]:
         source = self._source
         self._branch.children.append(branch_name)
         # The drawn name is not used: as in Kafka Streams a branch takes a number of the common count all the same.
         source.builder.new_processor_name(branch_name)
         node = ProcessorGraphNode(branch_name, Step(branch_name, PassThrough()))
         source.builder.add_graph_node(self._node, node)
-        return kstream.KStream(
+        return source.builder.views.stream(
             branch_name,
             source.key_serde,
             source.value_serde,

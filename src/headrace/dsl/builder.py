@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.config import StreamsConfig
 from headrace.dsl.global_table import GlobalKTable
+from headrace.dsl.grouped_stream import KGroupedStream
 from headrace.dsl.kstream import KStream
 from headrace.dsl.ktable import KTable
-from headrace.dsl.operator import check_function, operator
+from headrace.dsl.operator import check_function, operator, taken
+from headrace.dsl.view import ViewGraph, Views
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.guesses import Face
 from headrace.plan import names
-from headrace.plan.builder import GraphBuilder
 from headrace.plan.graph import Consumed, GlobalStoreNode, Step, StoreNode, StreamSourceNode, TableSourceNode
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import name_or_generate, suffixed_or_generate
@@ -26,7 +27,7 @@ from headrace.type_variables import KIn, VIn
 if TYPE_CHECKING:
     from headrace.plan.graph import GraphNode
     from headrace.processors.api import Processor
-    from headrace.serde import Serde
+    from headrace.serde.contract import GivenSerde
 
 
 class StreamsBuilder(Face):
@@ -44,7 +45,7 @@ class StreamsBuilder(Face):
     def __init__(self, config: Mapping[str, Any] | StreamsConfig | None = None) -> None:
         if config is not None and not isinstance(config, StreamsConfig):
             config = StreamsConfig(config)
-        self._graph = GraphBuilder(Topology(config))
+        self._graph = ViewGraph(Topology(config), Views(KStream, KTable, KGroupedStream))
 
     def __repr__(self) -> str:
         read = ", ".join(topic for node in self._graph.nodes for topic in _topics_of(node))
@@ -55,8 +56,8 @@ class StreamsBuilder(Face):
         self,
         topics: str | Iterable[str] | re.Pattern[str],
         *,
-        key_serde: Serde[KIn] | None = None,
-        value_serde: Serde[VIn] | None = None,
+        key_serde: GivenSerde[KIn] | None = None,
+        value_serde: GivenSerde[VIn] | None = None,
         timestamp_extractor: Any = None,
         offset_reset: Any = None,
         name: str | None = None,
@@ -77,6 +78,7 @@ class StreamsBuilder(Face):
         if topics is None:
             raise OperatorTypeError("stream() needs a topic, topics or a pattern, not None", at=user_line())
         pattern, read = (topics, None) if isinstance(topics, re.Pattern) else (None, _topics(topics))
+        key_serde, value_serde = taken(key_serde, value_serde)
         consumed = Consumed(key_serde, value_serde, timestamp_extractor, offset_reset, name)
         source_name = name_or_generate(name, self._graph, names.SOURCE)
         node = StreamSourceNode(source_name, read, pattern, consumed)
@@ -89,8 +91,8 @@ class StreamsBuilder(Face):
         topic: str,
         *,
         store: Any = None,
-        key_serde: Serde[KIn] | None = None,
-        value_serde: Serde[VIn] | None = None,
+        key_serde: GivenSerde[KIn] | None = None,
+        value_serde: GivenSerde[VIn] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         timestamp_extractor: Any = None,
@@ -110,6 +112,7 @@ class StreamsBuilder(Face):
         _check_topic(topic, "table")
         materialized = Materialized.of_table(store, key_serde, value_serde, caching, logging)
         materialized.named(self._graph, f"{topic}-")
+        key_serde, value_serde = taken(key_serde, value_serde)
         consumed = Consumed(key_serde, value_serde, timestamp_extractor, offset_reset, name)
         source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
         table_name = name_or_generate(name, self._graph, names.TABLE_SOURCE)
@@ -134,8 +137,8 @@ class StreamsBuilder(Face):
         topic: str,
         *,
         store: Any = None,
-        key_serde: Serde[KIn] | None = None,
-        value_serde: Serde[VIn] | None = None,
+        key_serde: GivenSerde[KIn] | None = None,
+        value_serde: GivenSerde[VIn] | None = None,
         caching: bool | None = None,
         timestamp_extractor: Any = None,
         name: str | None = None,
@@ -158,6 +161,7 @@ class StreamsBuilder(Face):
             raise TopologyError("a global table cannot be versioned", at=user_line())
         queryable = store is None and caching is None
         materialized.named(self._graph, f"{topic}-", force_queryable=queryable)
+        key_serde, value_serde = taken(key_serde, value_serde)
         consumed = Consumed(key_serde, value_serde, timestamp_extractor, None, name)
         source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
         table_name = name_or_generate(name, self._graph, names.TABLE_SOURCE)
@@ -194,8 +198,8 @@ class StreamsBuilder(Face):
         topic: str,
         supplier: Callable[[], Processor[KIn, VIn, Any, Any]],
         *,
-        key_serde: Serde[KIn] | None = None,
-        value_serde: Serde[VIn] | None = None,
+        key_serde: GivenSerde[KIn] | None = None,
+        value_serde: GivenSerde[VIn] | None = None,
         timestamp_extractor: Any = None,
         name: str | None = None,
     ) -> StreamsBuilder:
@@ -217,6 +221,7 @@ class StreamsBuilder(Face):
         _check_store(store)
         check_function(supplier, 0, operator="add_global_store", argument="supplier")
         store.with_logging_disabled()
+        key_serde, value_serde = taken(key_serde, value_serde)
         consumed = Consumed(key_serde, value_serde, timestamp_extractor, None, name)
         source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
         processor_name = name_or_generate(name, self._graph, names.TABLE_SOURCE)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, overload
 
-from headrace.dsl import grouped_stream, ktable
+from headrace.dsl import ktable
 from headrace.dsl.aggregations import repartition_for
 from headrace.dsl.operator import check_function, operator
-from headrace.dsl.view import View
+from headrace.dsl.view import View, ViewGraph
 from headrace.dsl.windowing import Fold, SessionWindowing, SlidingWindowing, TimeWindowing, Windowing, not_windows
 from headrace.durations import Duration
 from headrace.errors import OperatorTypeError, user_line
@@ -22,7 +22,7 @@ from headrace.type_variables import K, OtherV, V
 from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 if TYPE_CHECKING:
-    from headrace.plan.builder import GraphBuilder
+    from headrace.dsl.grouped_stream import KGroupedStream
     from headrace.plan.graph import GraphNode
     from headrace.processors.aggregation import Aggregation, Aggregator
     from headrace.serde.contract import Serde, SerdeFor
@@ -37,10 +37,10 @@ class Cogroup:
     All aggregations of one cogroup, windowed or not, share the repartitions made for the first.
     """
 
-    def __init__(self, builder: GraphBuilder) -> None:
+    def __init__(self, builder: ViewGraph) -> None:
         self.builder = builder
-        self.aggregators: dict[grouped_stream.KGroupedStream[Any, Any], Aggregator] = {}
-        self._parents: dict[grouped_stream.KGroupedStream[Any, Any], GraphNode] = {}
+        self.aggregators: dict[KGroupedStream[Any, Any], Aggregator] = {}
+        self._parents: dict[KGroupedStream[Any, Any], GraphNode] = {}
 
     def materialize(self, given: Materialized | None) -> Materialized:
         """Where the table is kept. The grouped streams may differ in their serdes, so none are taken over."""
@@ -106,13 +106,13 @@ class CogroupedKStream(View[K, V]):
     All streams must have keys of one type and topics with the same number of partitions.
     """
 
-    def __init__(self, name: str, sources: Iterable[str], node: GraphNode, builder: GraphBuilder) -> None:
+    def __init__(self, name: str, sources: Iterable[str], node: GraphNode, builder: ViewGraph) -> None:
         super().__init__(name, None, None, sources, node, builder)
         self._cogroup = Cogroup(builder)
 
     @operator
     def cogroup(
-        self, other: grouped_stream.KGroupedStream[K, OtherV], aggregator: Callable[[K, OtherV, V], V | None]
+        self, other: KGroupedStream[K, OtherV], aggregator: Callable[[K, OtherV, V], V | None]
     ) -> CogroupedKStream[K, V]:
         """Fold another grouped stream in with ``aggregator(key, value, aggregate)``. As in Kafka, this changes self.
 
@@ -126,7 +126,7 @@ class CogroupedKStream(View[K, V]):
         >>> run(builder, ("ins", "room", "al"), ("ins", "room", "bo"), ("outs", "room", "al"))
         [('room', ['al']), ('room', ['al', 'bo']), ('room', ['bo'])]
         """
-        if not isinstance(other, grouped_stream.KGroupedStream):
+        if not isinstance(other, self.builder.views.grouped_stream):
             message = f"cogroup() takes a KGroupedStream, not {other!r}"
             raise OperatorTypeError(message, hint="Group the stream first: stream.group_by_key().", at=user_line())
         check_function(aggregator, 3, operator="cogroup", argument="aggregator")

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.dsl import ktable
 from headrace.errors import ArgumentError
 from headrace.plan import names
 from headrace.plan.graph import (
@@ -36,13 +35,14 @@ from headrace.processors.table_source import TableSource
 from headrace.serde.foreign_key import CombinedKeySchema, Response, ResponseSerde, SubscriptionSerde
 
 if TYPE_CHECKING:
-    from headrace.plan.builder import GraphBuilder
+    from headrace.dsl.ktable import KTable
+    from headrace.dsl.view import ViewGraph
     from headrace.serde import Serde
 
 
 def join(
-    left: ktable.KTable,
-    right: ktable.KTable,
+    left: KTable,
+    right: KTable,
     foreign_key: Callable[..., Any],
     joiner: Callable[[Any, Any], Any],
     partitioners: tuple[Any, Any],
@@ -51,7 +51,7 @@ def join(
     *,
     with_key: bool,
     left_join: bool,
-) -> ktable.KTable:
+) -> KTable:
     """Join ``left`` with the rows of ``right`` that ``foreign_key`` names. ``partitioners`` are left's and right's."""
     right.enable_sending_old_values(True)
     left.enable_sending_old_values(True)
@@ -65,10 +65,10 @@ def join(
 class _Link:
     """The way from the left table to the right one and back. The methods are called in the order of the way."""
 
-    def __init__(self, left: ktable.KTable, right: ktable.KTable, name: str | None) -> None:
+    def __init__(self, left: KTable, right: KTable, name: str | None) -> None:
         self.left, self.right = left, right
         self._name = name
-        self._builder: GraphBuilder = left.builder
+        self._builder: ViewGraph = left.builder
         self._topic = self._named("-subscription-registration", names.FK_REGISTRATION) + "-topic"
         self._builder.topology.add_internal_topic(self._topic, None)
         self._subscription_serde = SubscriptionSerde(self._topic, left.key_serde)
@@ -155,7 +155,7 @@ class _Link:
         materialized: Materialized,
         *,
         left_join: bool,
-    ) -> ktable.KTable:
+    ) -> KTable:
         """The left side again: responses meet the rows that asked, and the results are a table."""
         left = self.left
         sources = {*left.sources, source.name}
@@ -170,7 +170,7 @@ class _Link:
         result = TableSource(KeyValueMaterializer(materialized), materialized.queryable_name)
         node = self._processor(resolver, ProcessorGraphNode(name, Step(name, result)))
         node.output_versioned = materialized.is_versioned
-        return ktable.KTable(
+        return self._builder.views.table(
             name,
             left.key_serde,
             materialized.value_serde,

@@ -9,7 +9,7 @@ from headrace import serde
 from headrace.dsl import cogrouped, windowed
 from headrace.dsl.aggregations import Aggregations
 from headrace.dsl.operator import check_function, operator
-from headrace.dsl.view import View
+from headrace.dsl.view import View, ViewGraph
 from headrace.durations import Duration
 from headrace.plan.graph import ProcessorGraphNode, Step
 from headrace.plan.materialized import Materialized
@@ -22,9 +22,8 @@ from headrace.type_variables import V2, K, V
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
-    from headrace.plan.builder import GraphBuilder
     from headrace.plan.graph import GraphNode
-    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
     from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, WindowsSpec
 
 
@@ -44,7 +43,7 @@ class KGroupedStream(View[K, V]):
         grouped_name: str | None,
         repartition_required: bool,
         node: GraphNode,
-        builder: GraphBuilder,
+        builder: ViewGraph,
     ) -> None:
         super().__init__(name, key_serde, value_serde, sources, node, builder)
         self.grouped_name = grouped_name
@@ -116,7 +115,7 @@ class KGroupedStream(View[K, V]):
         *,
         name: str | None = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace import serde
-from headrace.dsl import ktable
 from headrace.dsl.operator import check_function, operator
-from headrace.dsl.view import View
+from headrace.dsl.view import View, ViewGraph
 from headrace.plan import names
 from headrace.plan.graph import GraphNode, GroupedTableRepartitionNode, ProcessorGraphNode, Step
 from headrace.plan.materialized import Materialized
@@ -20,8 +19,8 @@ from headrace.serde.change import ChangeSerde
 from headrace.type_variables import V2, K, V
 
 if TYPE_CHECKING:
-    from headrace.plan.builder import GraphBuilder
-    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.dsl.ktable import KTable
+    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
 
 
 class KGroupedTable(View[K, V]):
@@ -33,7 +32,7 @@ class KGroupedTable(View[K, V]):
 
     def __init__(
         self,
-        builder: GraphBuilder,
+        builder: ViewGraph,
         name: str,
         sources: Iterable[str],
         key_serde: Serde[Any] | None,
@@ -55,7 +54,7 @@ class KGroupedTable(View[K, V]):
         value_serde: SerdeFor[int] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> ktable.KTable[K, int]:
+    ) -> KTable[K, int]:
         """How many rows each group has. A group that becomes empty has the count 0.
 
         >>> builder = StreamsBuilder()
@@ -80,7 +79,7 @@ class KGroupedTable(View[K, V]):
         value_serde: SerdeFor[V] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> ktable.KTable[K, V]:
+    ) -> KTable[K, V]:
         """The values of each group reduced to one: ``adder(reduced, value)`` and ``subtractor(reduced, value)``.
 
         A group's first value is its start. A result of None deletes the group's row.
@@ -113,10 +112,10 @@ class KGroupedTable(View[K, V]):
         *,
         name: str | None = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
-    ) -> ktable.KTable[K, V2]:
+    ) -> KTable[K, V2]:
         """An aggregate of each group: ``adder(key, value, aggregate)`` and ``subtractor(key, value, aggregate)``.
 
         ``initializer()`` gives the start; an aggregate of None deletes the group's row. The subtractor must undo what
@@ -143,7 +142,7 @@ class KGroupedTable(View[K, V]):
 
     def _aggregate(
         self, supplier: TableAggregate, name: str | None, prefix: str, materialized: Materialized
-    ) -> ktable.KTable[K, Any]:
+    ) -> KTable[K, Any]:
         sink_name = suffixed_or_generate(name, "-sink", self.builder, names.SINK)
         source_name = suffixed_or_generate(name, "-source", self.builder, names.SOURCE)
         aggregate_name = name_or_generate(name, self.builder, prefix)
@@ -152,7 +151,7 @@ class KGroupedTable(View[K, V]):
         node = ProcessorGraphNode(aggregate_name, Step(aggregate_name, supplier))
         node.output_versioned = materialized.is_versioned
         self.builder.add_graph_node(repartition, node)
-        return ktable.KTable(
+        return self.builder.views.table(
             aggregate_name,
             materialized.key_serde,
             materialized.value_serde,

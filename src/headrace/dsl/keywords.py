@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from headrace.durations import Duration
     from headrace.partitioning import Partitioner
-    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, SerdeFor
     from headrace.type_variables import K2, V2, OtherV
 
     class StoreKeywords(TypedDict, Generic[K2, V2], total=False):
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         name: str | None
         store: Any
         key_serde: SerdeFor[K2] | None
-        value_serde: Serde[V2] | None
+        value_serde: GivenSerde[V2] | None
         caching: bool | None
         logging: bool | dict[str, str] | None
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.dsl import branched, grouped_stream, ktable, stream_joins
-from headrace.dsl.operator import check_function, operator
+from headrace.dsl.operator import check_function, operator, taken
 from headrace.dsl.stream_join_methods import StreamJoinMethods
 from headrace.dsl.stream_map_methods import StreamMapMethods
 from headrace.errors import OperatorTypeError, TopologyError, user_line
@@ -35,12 +35,12 @@ from headrace.type_variables import K2, V2, K, V
 
 if TYPE_CHECKING:
     from headrace.dsl.join_kinds import JoinKind
+    from headrace.dsl.view import ViewGraph
     from headrace.partitioning import Partitioner
-    from headrace.plan.builder import GraphBuilder
     from headrace.plan.graph import GraphNode
     from headrace.processors.api import FixedKeyProcessor, Processor
     from headrace.records import RecordContext
-    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
 
 
 class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
@@ -59,7 +59,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         sources: Iterable[str],
         repartition_required: bool,
         node: GraphNode,
-        builder: GraphBuilder,
+        builder: ViewGraph,
     ) -> None:
         super().__init__(name, key_serde, value_serde, sources, node, builder)
         self.repartition_required = repartition_required
@@ -171,6 +171,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         """
         if not isinstance(topic, str):
             check_function(topic, 3, operator="to", argument="topic")
+        key_serde, value_serde = taken(key_serde, value_serde)
         node = StreamSinkNode(
             name_or_generate(name, self.builder, names.SINK),
             topic,
@@ -201,6 +202,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         >>> stream.repartition_required, stream.repartition(name="by-value", partitions=4).repartition_required
         (True, False)
         """
+        key_serde, value_serde = taken(key_serde, value_serde)
         value_serde = value_serde or self.value_serde
         node = RepartitionNode(
             repartition_spec(
@@ -239,6 +241,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         >>> run(builder, ("a", 2), ("a", 1))
         [('a', 2), ('a', None)]
         """
+        key_serde, value_serde = taken(key_serde, value_serde)
         table_name = name_or_generate(name, self.builder, names.TO_TABLE)
         key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
         materialized = Materialized.of_table(store, key_serde, value_serde, caching, logging)
@@ -271,6 +274,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         >>> run(builder, ("a", "x"), ("a", "y"))
         [('a', 1), ('a', 2)]
         """
+        key_serde, value_serde = taken(key_serde, value_serde)
         if key_serde is None and value_serde is None and name is None:
             key_serde, value_serde = self.key_serde, self.value_serde
         key_serde = key_serde or windowed_or_none(self.key_serde)
@@ -290,7 +294,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         self,
         mapper: Callable[[K, V], K2 | None],
         *,
-        key_serde: Serde[K2] | None = None,
+        key_serde: GivenSerde[K2] | None = None,
         value_serde: SerdeFor[V] | None = None,
         name: str | None = None,
     ) -> grouped_stream.KGroupedStream[K2, V]:
@@ -305,6 +309,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         """
         check_function(mapper, 2, operator="group_by", argument="mapper")
         node = self._add(names.KEY_SELECT, name, SelectKey(mapper), key_changing=True)
+        key_serde, value_serde = taken(key_serde, value_serde)
         if key_serde is None and value_serde is None and name is None:
             value_serde = self.value_serde
         return grouped_stream.KGroupedStream(
@@ -337,7 +342,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         [('a', 1), ('a', 1)]
         """
         _check_supplier(supplier, "process")
-        return self._rekeyed(self._add_processor(names.PROCESSOR, name, supplier, stores))
+        return self._rekeyed(self._add_processor(names.PROCESSOR, name, supplier, stores, key_changing=True))
 
     @operator
     def process_values(
@@ -389,11 +394,15 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         self.builder.add_graph_node(self.node, node)
         return node
 
-    def _add_processor(self, prefix: str, name: str | None, supplier: Any, stores: Iterable[str]) -> StateConnectorNode:
+    def _add_processor(
+        self, prefix: str, name: str | None, supplier: Any, stores: Iterable[str], *, key_changing: bool = False
+    ) -> StateConnectorNode:
         if name is None:
             name = self.builder.new_processor_name(prefix)
         names.check_name(name)
         node = StateConnectorNode(name, Step(name, supplier), _store_names(stores))
+        node.value_changing = self.builder.process_changes_records
+        node.key_changing = key_changing and node.value_changing
         self.builder.add_graph_node(self.node, node)
         return node
 
@@ -439,5 +448,6 @@ def _store_names(stores: Iterable[str]) -> tuple[str, ...]:
 
 
 def _check_supplier(supplier: Any, operator_name: str) -> None:
-    check_function(supplier, 0, operator=operator_name, argument="supplier")
+    if callable(supplier):  # An instance is told below that its class is wanted.
+        check_function(supplier, 0, operator=operator_name, argument="supplier")
     fresh_processors(operator_name, supplier, user_line())

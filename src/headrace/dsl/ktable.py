@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from headrace.dsl import grouped_table, kstream, table_joins
+from headrace.dsl import grouped_table, table_joins
 from headrace.dsl.join_kinds import INNER, LEFT, OUTER
-from headrace.dsl.operator import check_function, operator
-from headrace.dsl.view import View
+from headrace.dsl.operator import check_function, operator, taken
+from headrace.dsl.view import View, ViewGraph
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
 from headrace.plan.grace import grace_above
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from headrace.dsl.keywords import ForeignKeyKeywords, StoreKeywords
+    from headrace.dsl.kstream import KStream
     from headrace.partitioning import Partitioner
-    from headrace.plan.builder import GraphBuilder
-    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
 
 
 class KTable(View[K, V]):
@@ -61,7 +61,7 @@ class KTable(View[K, V]):
         queryable_store_name: str | None,
         supplier: Any,
         node: GraphNode,
-        builder: GraphBuilder,
+        builder: ViewGraph,
     ) -> None:
         super().__init__(name, key_serde, value_serde, sources, node, builder)
         self.queryable_store_name = queryable_store_name
@@ -157,7 +157,7 @@ class KTable(View[K, V]):
         name: str | None = None,
         store: Any = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> KTable[K, V2]:
@@ -246,13 +246,11 @@ class KTable(View[K, V]):
         return KTable(node.name, key_serde, value_serde, self.sources, queryable, supplier, node, self.builder)
 
     @overload
-    def to_stream(self, key_mapper: None = None, *, name: str | None = None) -> kstream.KStream[K, V]: ...
+    def to_stream(self, key_mapper: None = None, *, name: str | None = None) -> KStream[K, V]: ...
     @overload
-    def to_stream(self, key_mapper: Callable[[K, V], K2], *, name: str | None = None) -> kstream.KStream[K2, V]: ...
+    def to_stream(self, key_mapper: Callable[[K, V], K2], *, name: str | None = None) -> KStream[K2, V]: ...
     @operator
-    def to_stream(
-        self, key_mapper: Callable[[K, V], Any] | None = None, *, name: str | None = None
-    ) -> kstream.KStream[Any, V]:
+    def to_stream(self, key_mapper: Callable[[K, V], Any] | None = None, *, name: str | None = None) -> KStream[Any, V]:
         """The changes as a stream, deletions as records without a value; ``key_mapper(key, value)`` gives new keys.
 
         How many changes come depends on caching: a commit sends the last one of each key.
@@ -267,7 +265,9 @@ class KTable(View[K, V]):
         name = name_or_generate(name, self.builder, names.TABLE_TO_STREAM)
         node = ProcessorGraphNode(name, Step(name, TableToStream))
         self.builder.add_graph_node(self.node, node)
-        stream = kstream.KStream(name, self.key_serde, self.value_serde, self.sources, False, node, self.builder)
+        stream = self.builder.views.stream(
+            name, self.key_serde, self.value_serde, self.sources, False, node, self.builder
+        )
         return stream if key_mapper is None else stream.select_key(key_mapper)
 
     @operator
@@ -320,8 +320,8 @@ class KTable(View[K, V]):
         mapper: Callable[[K, V], tuple[K2 | None, V2 | None] | None],
         *,
         name: str | None = None,
-        key_serde: Serde[K2] | None = None,
-        value_serde: Serde[V2] | None = None,
+        key_serde: GivenSerde[K2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
     ) -> grouped_table.KGroupedTable[K2, V2]:
         """Group rows anew: ``mapper(key, value)`` gives ``(group key, value)``.
 
@@ -339,6 +339,7 @@ class KTable(View[K, V]):
         node = VersionedSemanticsNode(select_name, Step(select_name, TableGroupBy(mapper)))
         self.builder.add_graph_node(self.node, node)
         self.enable_sending_old_values(True)
+        key_serde, value_serde = taken(key_serde, value_serde)
         return grouped_table.KGroupedTable(self.builder, select_name, self.sources, key_serde, value_serde, name, node)
 
     @overload
@@ -381,7 +382,7 @@ class KTable(View[K, V]):
         name: str | None = None,
         store: Any = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> KTable[K, V2]:
@@ -447,7 +448,7 @@ class KTable(View[K, V]):
         name: str | None = None,
         store: Any = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> KTable[K, V2]:
@@ -476,7 +477,7 @@ class KTable(View[K, V]):
         name: str | None = None,
         store: Any = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
     ) -> KTable[K, V2]:

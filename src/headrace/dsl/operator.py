@@ -5,12 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from headrace import functions
 from headrace.errors import OperatorTypeError, user_line
-from headrace.functions import refuse_async, signature_of, takes, where
 from headrace.near_names import did_you_mean
 from headrace.serde.given import given_serde
+
+if TYPE_CHECKING:
+    from headrace.serde.contract import Serde
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -30,6 +33,7 @@ def operator(method: Method) -> Method:
             name = f"{type(args[0]).__name__}.{method.__name__}" if args else method.__qualname__
             raise _argument_error(name, names, kwargs, error) from None
         _take_serdes(bound.arguments)
+        _check_callbacks(method.__name__, bound.arguments)
         return method(*bound.args, **bound.kwargs)
 
     return cast(Method, checked)
@@ -39,6 +43,17 @@ def _take_serdes(arguments: dict[str, Any]) -> None:
     """Put the serdes that names and classes stand for in their place."""
     for name in [name for name in arguments if name.endswith("serde")]:
         arguments[name] = given_serde(name, arguments[name])
+
+
+def taken(*serdes: object) -> tuple[Serde[Any] | None, ...]:
+    """Serde arguments as ``operator`` has left them, for type checkers: names and classes have been replaced."""
+    return cast("tuple[Serde[Any] | None, ...]", serdes)
+
+
+def _check_callbacks(operator: str, arguments: dict[str, Any]) -> None:
+    for name in _CALLBACKS.keys() & arguments.keys():
+        if arguments[name] is not None:
+            check_function(arguments[name], _CALLBACKS[name], operator=operator, argument=name)
 
 
 def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> R:
@@ -65,22 +80,12 @@ def check_function(function: Any, arity: int, *, operator: str, argument: str, w
 
     ``with_key`` says whether an operator of that name has this switch here.
     """
-    if not callable(function):
-        message = f"{operator}(): {argument} must be a function of {arity} argument(s), not {function!r}"
-        raise OperatorTypeError(message, hint="Give a function, a lambda or another callable.", at=user_line())
-    refuse_async(f"{operator}(): {argument}", function, user_line())
-    signature = signature_of(function)
-    if signature is not None and not takes(signature, arity):
-        message = f"{operator}(): {argument} is called with {arity} argument(s), but takes {signature}"
-        raise OperatorTypeError(
-            message,
-            detail=f"function {where(function)}",
-            hint=_KEY_TOO
-            if with_key and operator in _WITH_KEY and takes(signature, arity + 1)
-            else "Let the function take just these arguments.",
-            at=user_line(),
-        )
+    signature = functions.signature_of(function)
+    takes_key = with_key and operator in _WITH_KEY and signature is not None and functions.takes(signature, arity + 1)
+    hint = _KEY_TOO if takes_key else None
+    functions.check_function(f"{operator}(): {argument}", function, arity, user_line(), hint)
 
 
+_CALLBACKS = {"partitioner": 4, "other_partitioner": 4, "timestamp_extractor": 2, "function": 1, "consumer": 1}
 _WITH_KEY = frozenset({"map_values", "flat_map_values", "join", "left_join", "outer_join"})
 _KEY_TOO = "with_key=True gives the function the key as well."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from headrace.dsl import global_table, kstream, ktable
+from headrace.dsl import global_table, ktable
 from headrace.dsl.join_kinds import OUTER, JoinKind
 from headrace.dsl.operator import call_as, check_function
 from headrace.durations import Duration, to_ms
@@ -24,16 +24,17 @@ from headrace.state.buffers.stream_table import StreamTableBufferBuilder
 from headrace.windows import JoinWindows
 
 if TYPE_CHECKING:
+    from headrace.dsl.kstream import KStream
     from headrace.plan.graph import GraphNode
     from headrace.serde import Serde
 
 
 def join(
-    stream: kstream.KStream, other: Any, arguments: tuple[Any, ...], options: dict[str, Any], *, kind: JoinKind
-) -> kstream.KStream:
+    stream: KStream, other: Any, arguments: tuple[Any, ...], options: dict[str, Any], *, kind: JoinKind
+) -> KStream:
     """Join ``stream`` with ``other`` in the way that fits what ``other`` is."""
     method = f"KStream.{kind.method}"
-    if isinstance(other, kstream.KStream):
+    if isinstance(other, stream.builder.views.stream):
         return call_as(method, join_stream, (stream, other, kind), *arguments, **options)
     if isinstance(other, ktable.KTable) and kind is not OUTER:
         return call_as(method, join_table, (stream, other, kind), *arguments, **options)
@@ -48,8 +49,8 @@ def join(
 
 
 def join_stream(
-    stream: kstream.KStream,
-    other: kstream.KStream,
+    stream: KStream,
+    other: KStream,
     kind: JoinKind,
     joiner: Callable[..., Any],
     windows: JoinWindows,
@@ -64,7 +65,7 @@ def join_stream(
     store_kind: Any = None,
     logging: bool | dict[str, str] | None = None,
     name: str | None = None,
-) -> kstream.KStream:
+) -> KStream:
     """Join records of two streams that have the same key and lie within ``windows`` of each other."""
     check_function(joiner, 3 if with_key else 2, operator=kind.method, argument="joiner")
     if not isinstance(windows, JoinWindows):
@@ -91,12 +92,12 @@ def join_stream(
 
 
 def _repartitioned(
-    stream: kstream.KStream,
+    stream: KStream,
     join_name: str | None,
     suffix: str,
     key_serde: Serde[Any] | None,
     value_serde: Serde[Any] | None,
-) -> kstream.KStream:
+) -> KStream:
     if not stream.repartition_required:
         return stream
     base_name = stream.name if join_name is None else join_name + suffix
@@ -108,8 +109,8 @@ class _StreamStreamJoin:
 
     def __init__(
         self,
-        left: kstream.KStream,
-        right: kstream.KStream,
+        left: KStream,
+        right: KStream,
         kind: JoinKind,
         windows: JoinWindows,
         joiner: Joiner,
@@ -133,7 +134,7 @@ class _StreamStreamJoin:
         self._other_name = self._other_generated if name is None else name + self._other_suffix
         self._merge_name = suffixed_or_generate(name, "-merge", builder, names.MERGE)
 
-    def build(self) -> kstream.KStream:
+    def build(self) -> KStream:
         """Add all nodes; the stream of joined records."""
         check_join_stores(self._joined, self._windows)
         self._make_stores()
@@ -143,7 +144,7 @@ class _StreamStreamJoin:
         node = self._join_node()
         node.relaxed_null_key_join = self._kind.left_outer or self._kind.right_outer
         self._builder.add_graph_node([left.node, right.node], node)
-        return kstream.KStream(
+        return self._builder.views.stream(
             self._merge_name,
             self._joined.key_serde,
             None,
@@ -162,7 +163,7 @@ class _StreamStreamJoin:
             other_base, self._windows, joined, joined.other_store, joined.other_value_serde
         )
         self._waiting_store = None
-        if self._kind.left_outer:
+        if self._kind.left_outer and not self._windows.eager:
             self._waiting_store = WaitingStore(self._this_generated, joined, full_outer=self._kind.right_outer)
         if base is None:
             self._note_generated_names()
@@ -199,7 +200,7 @@ class _StreamStreamJoin:
 
 
 def join_table(
-    stream: kstream.KStream,
+    stream: KStream,
     table: ktable.KTable,
     kind: JoinKind,
     joiner: Callable[..., Any],
@@ -210,7 +211,7 @@ def join_table(
     other_value_serde: Serde[Any] | None = None,
     grace: Duration | None = None,
     name: str | None = None,
-) -> kstream.KStream:
+) -> KStream:
     """Join each record with the row of its key. ``other_value_serde`` is there for Kafka's sake and not used."""
     check_function(joiner, 3 if with_key else 2, operator=kind.method, argument="joiner")
     grace_ms = None if grace is None else to_ms(grace, "grace")
@@ -234,7 +235,7 @@ def join_table(
     node = StreamTableJoinNode(name, step, getters.store_names, grace_ms)
     node.relaxed_null_key_join = kind.left_outer
     stream.builder.add_graph_node(stream.node, node)
-    return kstream.KStream(name, key_serde, None, sources, False, node, stream.builder)
+    return stream.builder.views.stream(name, key_serde, None, sources, False, node, stream.builder)
 
 
 def _check_versioned(table: ktable.KTable) -> None:
@@ -250,7 +251,7 @@ def _check_versioned(table: ktable.KTable) -> None:
 
 
 def join_global_table(
-    stream: kstream.KStream,
+    stream: KStream,
     table: global_table.GlobalKTable,
     kind: JoinKind,
     key_selector: Callable[[Any, Any], Any],
@@ -258,7 +259,7 @@ def join_global_table(
     *,
     with_key: bool = False,
     name: str | None = None,
-) -> kstream.KStream:
+) -> KStream:
     """Join each record with the row of the key that ``key_selector(key, value)`` returns."""
     check_function(key_selector, 2, operator=kind.method, argument="key_selector")
     check_function(joiner, 3 if with_key else 2, operator=kind.method, argument="joiner")
@@ -269,6 +270,6 @@ def join_global_table(
     node = StreamTableJoinNode(name, step, (), None, is_global=True)
     node.relaxed_null_key_join = kind.left_outer
     stream.builder.add_graph_node(stream.node, node)
-    return kstream.KStream(
+    return stream.builder.views.stream(
         name, stream.key_serde, None, stream.sources, stream.repartition_required, node, stream.builder
     )

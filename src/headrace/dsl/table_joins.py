@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from headrace.dsl import foreign_key as foreign_keys
-from headrace.dsl import ktable
 from headrace.dsl.operator import check_function
 from headrace.errors import ArgumentError, OperatorTypeError, user_line
 from headrace.plan import names
@@ -17,12 +16,13 @@ from headrace.processors.table_table_join import ReversedJoiner, TableJoinMerge,
 
 if TYPE_CHECKING:
     from headrace.dsl.join_kinds import JoinKind
+    from headrace.dsl.ktable import KTable
     from headrace.plan.materialized import Materialized
 
 
 def join(
-    left: ktable.KTable,
-    right: ktable.KTable,
+    left: KTable,
+    right: KTable,
     joiner: Callable[[Any, Any], Any],
     kind: JoinKind,
     name: str | None,
@@ -31,9 +31,9 @@ def join(
     *,
     with_key: bool = False,
     partitioners: tuple[Any, Any] = (None, None),
-) -> ktable.KTable:
+) -> KTable:
     """Join ``left`` with the rows of ``right`` that have its keys, or that ``foreign_key`` names."""
-    if not isinstance(right, ktable.KTable):
+    if not isinstance(right, left.builder.views.table):
         message = f"{kind.method}(): a table joins with a KTable, not with {right!r}"
         raise OperatorTypeError(message, at=user_line())
     check_function(joiner, 2, operator=kind.method, argument="joiner", with_key=False)
@@ -49,13 +49,13 @@ def join(
 
 
 def _join_by_key(
-    left: ktable.KTable,
-    right: ktable.KTable,
+    left: KTable,
+    right: KTable,
     joiner: Callable[[Any, Any], Any],
     kind: JoinKind,
     name: str | None,
     materialized: Materialized | None,
-) -> ktable.KTable:
+) -> KTable:
     builder, keep_left, keep_right = left.builder, kind.left_outer, kind.right_outer
     if materialized is not None:
         materialized.named(builder, names.TABLE_MERGE)
@@ -82,7 +82,7 @@ def _join_by_key(
     node.output_versioned = materialized is not None and materialized.is_versioned
     builder.add_graph_node(left.node, node)
     builder.add_graph_node(right.node, node)
-    return ktable.KTable(
+    return builder.views.table(
         merge_name,
         left.key_serde if materialized is None else materialized.key_serde,
         None if materialized is None else materialized.value_serde,

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
 from headrace.guesses import Face
+from headrace.plan.builder import GraphBuilder
 from headrace.type_variables import K, V
 
 if TYPE_CHECKING:
-    from headrace.plan.builder import GraphBuilder
+    from headrace.dsl.grouped_stream import KGroupedStream
+    from headrace.dsl.kstream import KStream
+    from headrace.dsl.ktable import KTable
     from headrace.plan.graph import GraphNode
     from headrace.serde import Serde
+    from headrace.topology import Topology
+
+
+@dataclass(frozen=True, slots=True)
+class Views:
+    """The classes of views that make each other: whoever comes before in the order of imports finds them here."""
+
+    stream: type[KStream]
+    table: type[KTable]
+    grouped_stream: type[KGroupedStream]
+
+
+class ViewGraph(GraphBuilder):
+    """The graph that views add their nodes to."""
+
+    def __init__(self, topology: Topology, views: Views) -> None:
+        super().__init__(topology)
+        self.views = views
 
 
 class View(Face, Generic[K, V]):
@@ -38,7 +60,7 @@ class View(Face, Generic[K, V]):
         value_serde: Serde[Any] | None,
         sources: Iterable[str],
         node: GraphNode,
-        builder: GraphBuilder,
+        builder: ViewGraph,
     ) -> None:
         self.name = name
         self.key_serde = key_serde

@@ -28,7 +28,7 @@ from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeW
 
 if TYPE_CHECKING:
     from headrace.dsl.ktable import KTable
-    from headrace.serde.contract import Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, SerdeFor
     from headrace.windows import Windowed
 
 Self = TypeVar("Self", bound="WindowedKStream[Any, Any]")
@@ -149,7 +149,7 @@ class TimeWindowedKStream(WindowedKStream[K, V]):
         *,
         name: str | None = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,
@@ -188,7 +188,7 @@ class SessionWindowedKStream(WindowedKStream[K, V]):
         *,
         name: str | None = None,
         key_serde: SerdeFor[K] | None = None,
-        value_serde: Serde[V2] | None = None,
+        value_serde: GivenSerde[V2] | None = None,
         caching: bool | None = None,
         logging: bool | dict[str, str] | None = None,
         retention: Duration | None = None,

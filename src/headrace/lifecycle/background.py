@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
-from headrace.batch.restore_notes import clear_notes, read_notes
+from headrace.application.restore_notes import clear_notes, read_notes
 from headrace.errors import BrokerGoneError, FencedError
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.chores import Chore, Chores
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
     from headrace.broker.port import Broker
+    from headrace.lifecycle.engine import Engine
     from headrace.lifecycle.restores import RestoreWatch
 
 RENEWAL_SECONDS = 8.0
@@ -21,24 +22,13 @@ _LOOK_SECONDS = 0.3
 _UPKEEP_SECONDS = 30.0
 
 
-class Held(Protocol):
-    """An application that is held by a lease."""
-
-    @property
-    def application(self) -> Application:
-        """As it is laid out now."""
-
-    def renew_lease(self) -> None:
-        """Hold it for another while; FencedError where somebody took it over."""
-
-
 class Background:
-    """Two threads: one for quick work that must be on time, one for work that may take long."""
+    """Three threads: one for the lease, which must be on time, one for listeners, one for work that may take long."""
 
     def __init__(
         self,
         broker: Broker,
-        engine: Held,
+        engine: Engine,
         restores: RestoreWatch,
         on_fenced: Callable[[BaseException], None],
         follow_topics: Callable[[], None],
@@ -54,6 +44,10 @@ class Background:
         self._heartbeat = Chores(
             "headrace-heartbeat",
             Chore("renewing the lease", self._renew, RENEWAL_SECONDS, delay=RENEWAL_SECONDS),
+        )
+        # Not beside the lease: this calls listeners, and one that takes its time must not cost the application.
+        self._restores = Chores(
+            "headrace-restores",
             Chore("looking for restores", lambda: restores.see(read_notes(home)), _LOOK_SECONDS),
         )
         self._upkeep = Chores(
@@ -69,13 +63,14 @@ class Background:
         )
 
     def start(self) -> None:
-        self._heartbeat.start()
-        self._upkeep.start()
+        for chores in (self._heartbeat, self._restores, self._upkeep):
+            chores.start()
 
     def stop(self) -> None:
         """End; nothing here touches the broker afterwards."""
-        self._upkeep.stop()
-        self._heartbeat.stop()
+        with ExitStack() as stopping:
+            for chores in (self._heartbeat, self._restores, self._upkeep):
+                stopping.callback(chores.stop)
 
     def _tasks(self) -> set[str]:
         return {str(task) for task in self._engine.application.topics.task_ids()}

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from headrace.clock import now_ms
 from headrace.metrics import MetricName, StreamsMetrics
 from headrace.metrics.stats import Samples
-from headrace.task.clock import system_clock
 
 if TYPE_CHECKING:
     from headrace.batch.reports import BatchReport
@@ -31,7 +31,7 @@ class ClientMetrics:
         self._dropped: Counter[str] = Counter()
         self._samples = {name: self._sampled(config) for name in ("read", "written", "dropped")}
         self._last: BatchReport | None = None
-        self._clock = clock or system_clock
+        self._clock = clock or now_ms
 
     def take(self, report: BatchReport) -> None:
         values = {"read": report.records, "written": report.written, "dropped": sum(report.dropped.values())}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.errors import SetupError
+from headrace.java_program import java_program
 
 OLDEST = 17
 _SECONDS = 10.0
@@ -55,15 +55,11 @@ def is_chosen_by_spark(environment: Mapping[str, str]) -> bool:
 
 
 def _program(environment: Mapping[str, str]) -> str:
-    home = environment.get("JAVA_HOME")
-    if not home:
-        found = shutil.which("java", path=environment.get("PATH", os.defpath))
-        if found is None:
-            raise SetupError("Java was not found", detail="There is no java on the PATH, and no JAVA_HOME.", hint=_HINT)
-        return found
-    program = Path(home) / "bin" / "java"
+    program = java_program(environment)
+    if program is None:
+        raise SetupError("Java was not found", detail="There is no java on the PATH, and no JAVA_HOME.", hint=_HINT)
     if not os.access(program, os.X_OK):
-        message = f"JAVA_HOME names no Java: {home}"
+        message = f"JAVA_HOME names no Java: {environment['JAVA_HOME']}"
         hint = "Let it name the directory that has bin/java in it, or unset it to take the java on the PATH."
         raise SetupError(message, detail=f"There is no program {program}.", hint=f"{hint} Spark needs Java {OLDEST}.")
     return str(program)

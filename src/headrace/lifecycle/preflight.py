@@ -1,11 +1,10 @@
-"""What is looked at before Spark starts: the likeliest reasons why an application cannot run, each with its remedy.
+"""What is looked at before an application starts: the likeliest reasons why it cannot run, each with its remedy.
 
 ``Streams.start``, ``headrace run`` and ``headrace doctor`` share these checks. Together they take well below a second.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import tempfile
@@ -15,9 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, embedded_directory, open_broker
+from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker
 from headrace.errors import (
     BrokerError,
     HeadraceError,
@@ -29,14 +28,17 @@ from headrace.errors import (
 )
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.worker_python import check_worker_python
+from headrace.optional import extra_for
 from headrace.state.shared_memory import SHARED_MEMORY
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
-    from headrace.topology import Topology
+    from headrace.topology import Topology, TopologyPlan
 
 LEAST_DISK = 64 << 20
 LEAST_SHARED_MEMORY = 16 << 20
+
+_CLIENT_SETTINGS = ("consumer.", "main.consumer.", "producer.", "admin.", "security.", "sasl.", "ssl.")
 
 _loading: ContextVar[str | None] = ContextVar("loading", default=None)
 
@@ -60,9 +62,15 @@ def broker_address(config: StreamsConfig) -> str:
     return given if isinstance(given, str) else ",".join(given)
 
 
-def check(start: Start) -> None:
+def broker_config(config: StreamsConfig) -> BrokerConfig:
+    """Where the broker is, and the settings of its clients."""
+    settings = {name: value for name, value in config.originals.items() if name.startswith(_CLIENT_SETTINGS)}
+    return BrokerConfig(broker_address(config), settings)
+
+
+def check(start: Start, *more: Check) -> None:
     """Raise the first thing that is in the way."""
-    for each in CHECKS:
+    for each in (*CHECKS, *more):
         error = each(start)
         if error is not None:
             raise error
@@ -162,7 +170,7 @@ def shared_memory(start: Start) -> HeadraceError | None:
     if not os.access(SHARED_MEMORY, os.W_OK) or start.topology is None:
         return None
     free = shutil.disk_usage(SHARED_MEMORY).free
-    if free >= LEAST_SHARED_MEMORY or not (names := _stores_in_memory(start.topology)):
+    if free >= LEAST_SHARED_MEMORY or not (names := _stores_in_memory(start.topology.configured(start.config))):
         return None
     message = f"too little shared memory for the store {names[0]}: {_mib(free)} free in {SHARED_MEMORY}"
     hint = "Raise it (in a container: docker run --shm-size=1g), or use a persistent store."
@@ -173,9 +181,9 @@ def functions(start: Start) -> HeadraceError | None:
     """A function has captured what cannot be sent to another process."""
     if start.topology is None:
         return None
-    travel = importlib.import_module("headrace.spark.travel")
-    found: HeadraceError | None = travel.check_travel(start.topology, start.config.originals)
-    return found
+    with extra_for("an application runs on Spark, which"):
+        from headrace.spark.travel import check_travel  # noqa: PLC0415
+    return check_travel(start.topology, start.config.originals)
 
 
 def place_of_topics(start: Start) -> HeadraceError | None:
@@ -196,18 +204,20 @@ def place_of_topics(start: Start) -> HeadraceError | None:
     return MissingSourceTopicError(message, detail=detail, hint=hint)
 
 
-CHECKS: tuple[Callable[[Start], HeadraceError | None], ...] = (
+Check: TypeAlias = Callable[[Start], "HeadraceError | None"]
+
+CHECKS: tuple[Check, ...] = (
     started_by_its_file,
-    java,
-    spark_home,
-    worker_python,
     state_directory,
     data_directory,
     disk_space,
     shared_memory,
     place_of_topics,
-    functions,
 )
+"""Whatever runs the application."""
+
+ON_SPARK: tuple[Check, ...] = (java, spark_home, worker_python, functions)
+"""What Spark needs beside that."""
 
 
 def nearest(directory: Path) -> Path:
@@ -225,7 +235,7 @@ def _unwritable(directory: Path) -> str | None:
         return f"{there}: {error.strerror}"
 
 
-def _stores_in_memory(topology: Topology) -> list[str]:
+def _stores_in_memory(topology: TopologyPlan) -> list[str]:
     return [name for name, builder in topology.graph.stores.items() if not getattr(builder.build(), "persistent", True)]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from headrace.batch.restore_notes import RestoreNote
+from headrace.application.restore_notes import RestoreNote
 from headrace.listeners import tell
 
 log = logging.getLogger(__name__)

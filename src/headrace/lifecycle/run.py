@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from headrace.batch.lag import lags
+from headrace.application.lag import lags
 from headrace.broker import open_broker
-from headrace.errors import UnsupportedError
 from headrace.lifecycle import preflight, state_directory
 from headrace.lifecycle.background import Background
 from headrace.lifecycle.failures import UncaughtExceptionHandler
 from headrace.lifecycle.restores import RestoreWatch
 from headrace.lifecycle.states import StateMachine
 from headrace.lifecycle.supervisor import Supervisor
-from headrace.lifecycle.worker_path import shared_import_path
 from headrace.query.replicas import Replicas
 
 if TYPE_CHECKING:
     from headrace.batch.reports import BatchReport
     from headrace.broker.port import Broker, TopicPartition
     from headrace.config import StreamsConfig
+    from headrace.lifecycle.engine import EngineKind
     from headrace.topology import Topology
 
 
@@ -47,25 +45,18 @@ class Run:
         states: StateMachine,
         hooks: Hooks,
         *,
-        session: Any,
+        kind: EngineKind,
         threads: int,
         is_paused: bool,
     ) -> None:
         self._hooks = hooks
-        engine = spark_engine()
-        address = preflight.broker_address(config)
-        session = session or _existing_session()
-        preflight.check(preflight.Start(config, address, topology, session))
+        where = preflight.broker_config(config)
+        preflight.check(preflight.Start(config, where.address, topology, kind.session), *kind.checks)
         with ExitStack() as undoing:
-            self.broker: Broker = open_broker(address)
+            self.broker: Broker = open_broker(where)
             undoing.callback(self.broker.close)
-            self.engine = engine(
-                topology,
-                config.originals,
-                self.broker,
-                session=session,
-                on_batch=self._on_batch,
-                on_failure=self._on_failure,
+            self.engine = kind.make(
+                topology, config.originals, self.broker, on_batch=self._on_batch, on_failure=self._on_failure
             )
             undoing.pop_all()
         self.replicas = Replicas(self.engine.application, self.broker)
@@ -77,8 +68,7 @@ class Run:
 
     def start(self) -> None:
         self._background.start()
-        with shared_import_path():
-            self.supervisor.start()
+        self.supervisor.start()
 
     def close(self) -> None:
         """End all of it, the engine first: what is beside it keeps the lease while the last batch runs."""
@@ -102,22 +92,6 @@ class Run:
 
     def _on_failure(self, error: BaseException) -> None:
         self.supervisor.failed(error)
-
-
-def spark_engine() -> Any:
-    """The class of the engine; an UnsupportedError where Spark is not installed."""
-    # Loaded when an application starts: a program can be built and described without Spark.
-    try:
-        return importlib.import_module("headrace.spark.engine").SparkEngine
-    except ModuleNotFoundError as error:
-        if error.name is None or error.name.split(".")[0] not in {"pyspark", "pyarrow", "py4j"}:
-            raise
-        message = f"an application runs on Spark, and a package of it is not installed: {error.name}"
-        raise UnsupportedError(message, hint="Install it: pip install 'headrace[spark]'") from error
-
-
-def _existing_session() -> Any:
-    return importlib.import_module("headrace.spark.session").existing_session()
 
 
 def _clean_outdated(config: StreamsConfig) -> None:

@@ -14,8 +14,9 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from headrace.batch.restore_notes import clear_notes
+from headrace.application.restore_notes import clear_notes
 from headrace.errors import StoreError
+from headrace.state.directory_hold import is_held
 from headrace.state.shared_memory import memory_directory, release_memory
 from headrace.task.lock import TaskLock
 
@@ -48,14 +49,25 @@ def clean_outdated_tasks(home: Path, max_age_ms: int, clock: Callable[[], float]
 
 
 def clean_up(home: Path) -> None:
-    """Remove all local state of the application. A task in use by another process is a StoreError."""
+    """Remove all local state of the application. What a process uses is a StoreError."""
+    check_unused(home)
     for directory in _tasks(home):
         if not _remove(directory):
-            message = f"the state in {directory} is in use"
-            raise StoreError(message, hint="End the process that runs the application first.")
+            raise _in_use(directory)
     clear_notes(home)
     release_memory(home)
     shutil.rmtree(home, ignore_errors=True)
+
+
+def check_unused(home: Path) -> None:
+    """A StoreError where an application runs with that directory, be it one of the same name on another broker."""
+    if is_held(home):
+        raise _in_use(home)
+
+
+def _in_use(directory: Path) -> StoreError:
+    message = f"the state in {directory} is in use"
+    return StoreError(message, hint="End the process that runs the application first.")
 
 
 def _tasks(home: Path) -> Iterator[Path]:

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from typing import Protocol
 
+from headrace.lifecycle.engine import Engine
 from headrace.lifecycle.failures import (
     Backoff,
     StreamThreadExceptionResponse,
@@ -26,32 +26,6 @@ from headrace.waiting import LONGEST_SECONDS, LimitedLock
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 30.0
-
-
-class Engine(Protocol):
-    """What a supervisor needs of an engine. ``start`` may follow ``stop``; after ``close`` it is over."""
-
-    def start(self) -> None:
-        """Begin to run batches; returns when they run."""
-
-    def stop(self, timeout: float | None = None) -> bool:
-        """End between two batches."""
-
-    def set_threads(self, count: int) -> None:
-        """Run that many tasks at the same time."""
-
-    @property
-    def has_new_topics(self) -> bool:
-        """Whether other topics, or other partitions, are to be read than those that are."""
-
-    def lay_out_again(self) -> None:
-        """Stop, and read the topics there are now from the next start on."""
-
-    def run_until_idle(self) -> int:
-        """Wait until everything there is has been processed; how many batches that took."""
-
-    def close(self) -> None:
-        """Stop, and give the application back."""
 
 
 class Supervisor:

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from headrace.errors import SetupError
-from headrace.lifecycle.worker_path import shared_import_path
+from headrace.spark.worker_path import shared_import_path
 
 _VARIABLE = "PYSPARK_PYTHON"
 _NEEDED = ("headrace", "msgspec", "pyarrow", "rocksdict")

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from enum import IntEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from headrace.clock import now_ms
 from headrace.errors import ConfigError
 from headrace.metrics.stats import Count, Gauge, Samples, Stat, Total
 
@@ -52,6 +53,12 @@ class Sensor:
         for stat in self._stats:
             stat.record(value, now_ms)
 
+    def timed(self, call: Callable[..., None], *arguments: Any) -> None:
+        """Make the call and take the nanoseconds it took; one that fails is not recorded."""
+        start_ns = time.perf_counter_ns()
+        call(*arguments)
+        self.record(time.perf_counter_ns() - start_ns)
+
     def add(self, stat: Stat) -> None:
         """Feed ``stat`` from now on."""
         self._stats.append(stat)
@@ -89,7 +96,7 @@ class StreamsMetrics:
         self.client_id = client_id
         self.thread_id = client_id
         self.task_id: str | None = None
-        self._registry = _Registry(_level(level), clock or _system_clock, samples, window_ms)
+        self._registry = _Registry(_level(level), clock or now_ms, samples, window_ms)
         self._dropped: Counter[str] = Counter()
         self._dropped_sensor: Sensor | None = None
 
@@ -163,24 +170,6 @@ class StreamsMetrics:
             return None
         return self._latency(operation, "stream-state-metrics", self._tags(**{f"{scope}-state-id": store}), total=False)
 
-    def store_gauge(
-        self,
-        scope: str,
-        store: str,
-        name: str,
-        read: Callable[[], float],
-        level: RecordingLevel = RecordingLevel.INFO,
-    ) -> None:
-        """A number that a store keeps itself."""
-        self._gauge(name, "stream-state-metrics", self._tags(**{f"{scope}-state-id": store}), read, level)
-
-    def cache_sensor(self, store: str) -> Sensor | None:
-        """The hit ratio of a store's cache; None unless the level is DEBUG."""
-        if self.level < RecordingLevel.DEBUG:
-            return None
-        tags = self._tags(**{"record-cache-id": store})
-        return self._sampled("hit-ratio", "stream-record-cache-metrics", tags, ("avg", "min", "max"))
-
     def task_sensor(self, operation: str) -> Sensor | None:
         """Latency, rate and total of ``process`` or ``punctuate`` of the task; None unless the level is DEBUG."""
         if self.level < RecordingLevel.DEBUG:
@@ -217,10 +206,6 @@ class StreamsMetrics:
         """A count of records or bytes that a source or sink keeps itself."""
         self._gauge(name, "stream-topic-metrics", (*self._node_tags(node), ("topic", topic)), read)
 
-    def client_gauge(self, name: str, read: Callable[[], float]) -> None:
-        """A number of the client as a whole."""
-        self._gauge(name, "stream-metrics", (("client-id", self.client_id),), read)
-
     # What users may add
 
     def add_sensor(self, name: str, level: RecordingLevel = RecordingLevel.INFO) -> Sensor | None:
@@ -246,15 +231,6 @@ class StreamsMetrics:
     def remove_sensor(self, sensor: Sensor) -> None:
         """Forget a sensor and its metrics."""
         self._registry.remove(sensor)
-
-    def remove_task(self) -> None:
-        """Forget the sensors and gauges of this task."""
-        tag = ("task-id", self.task_id or "")
-        registry = self._registry
-        for sensor in [s for s in registry.sensors.values() if any(tag in name.tags for name in s.metric_names)]:
-            registry.remove(sensor)
-        for name in [name for name in registry.measures if tag in name.tags]:
-            del registry.measures[name]
 
     # Making sensors
 
@@ -331,10 +307,6 @@ class StreamsMetrics:
         samples = Samples(self._registry.window_ms, self._registry.samples)
         sensor.add(samples)
         return sensor, samples
-
-
-def _system_clock() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _level(level: str | RecordingLevel) -> RecordingLevel:

@@ -13,6 +13,8 @@ from headrace.plan import names, optimize
 from headrace.plan.graph import GraphNode, RootNode, StreamSourceNode, TableSuppressNode
 from headrace.topology import Topology
 
+_PROCESS_FIX = "__enable.process.processValue.fix__"
+
 
 class GraphBuilder:
     """Collects the operations of one program (Java: InternalStreamsBuilder)."""
@@ -33,6 +35,16 @@ class GraphBuilder:
             return None
         given = self.topology.config.originals
         return given.get("dsl.store.suppliers.class", given.get("default.dsl.store"))
+
+    @property
+    def process_changes_records(self) -> bool:
+        """Whether ``process`` counts as changing keys and values, and ``process_values`` as changing values.
+
+        If they do not, a repartition may move above them. Off unless the topology's own configuration has it on, as in
+        Kafka Streams, where other names would follow.
+        """
+        config = self.topology.config
+        return config is not None and bool(config[_PROCESS_FIX])
 
     def new_processor_name(self, prefix: str) -> str:
         """``prefix`` and the next number."""

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError, user_line
 from headrace.plan import names
-from headrace.state import stores
+from headrace.plan.stores import dsl_stores
 from headrace.state.join_window import join_window
-from headrace.state.outer_join import OuterJoinStore
+from headrace.state.outer_join import OuterJoinStoreBuilder
 from headrace.state.store_builder import StoreBuilder
 from headrace.windows import EmitStrategy, JoinWindows
 
@@ -71,7 +71,7 @@ def window_store(
 
 
 class JoinWindowStore(StoreBuilder):
-    """Builds a window store of the default kind: plain values, several per key and time, never cached."""
+    """A window store of the default kind: plain values, several per key and time, never cached."""
 
     is_window_store = True
 
@@ -81,80 +81,47 @@ class JoinWindowStore(StoreBuilder):
         self.retention_ms: int = windows.size_ms + windows.grace_ms
         self._joined = joined
         self._value_serde = value_serde
-        self._kind: Any = None
-        self._format = "PLAIN"
         if joined.logging:
             # Duplicates have keys of their own, so there is nothing to compact.
             self.with_logging_enabled({**joined.log_config, "cleanup.policy": "delete"})
         else:
             self.with_logging_disabled()
 
-    def configure(self, config: StreamsConfig) -> None:
-        self._kind = _configured_kind(self._joined, config)
-        self._format = "HEADERS" if str(config["dsl.store.format"]).upper() == "HEADERS" else "PLAIN"
-
-    def with_caching_enabled(self) -> JoinWindowStore:
-        """Without effect: a cache would merge duplicates."""
-        return self
-
-    def build(self) -> Any:
-        supplier = self._kind.window_store(
-            self.name,
-            self.retention_ms,
-            self.size_ms,
-            True,
-            EmitStrategy.ON_WINDOW_UPDATE,
-            False,
-            False,
-            self._format,
-        )
-        with_headers = self._format == "HEADERS"
-        builder = join_window(supplier, self._joined.key_serde, self._value_serde, with_headers=with_headers)
-        if self.logging_enabled:
-            return builder.with_logging_enabled(self.log_config).build()
-        return builder.with_logging_disabled().build()
+    def configured(self, config: StreamsConfig) -> StoreBuilder:
+        """The builder of a store of the kind that the join, the topology or the settings name."""
+        joined = self._joined
+        made_by, format = _dsl_stores(joined, config)
+        times, strategy = (self.retention_ms, self.size_ms), EmitStrategy.ON_WINDOW_UPDATE
+        supplier = made_by.window_store(self.name, *times, True, strategy, False, False, format)
+        builder = join_window(supplier, joined.key_serde, self._value_serde, with_headers=format == "HEADERS")
+        return builder.with_logging(self.logging_enabled, self.log_config)
 
 
 class WaitingStore(StoreBuilder):
-    """Builds the store of records that wait for a partner, of the kind of the join's window stores."""
+    """The store of records that wait for a partner, of the kind of the join's window stores."""
 
     def __init__(self, generated_name: str, joined: StreamJoined, *, full_outer: bool) -> None:
         super().__init__(_waiting_store_name(generated_name, joined, full_outer=full_outer))
         self._joined = joined
-        self._in_memory = False
         if joined.logging:
             self.with_logging_enabled(joined.log_config)
         else:
             self.with_logging_disabled()
 
-    def configure(self, config: StreamsConfig) -> None:
-        """Settle whether to keep the records in memory: as said for the join, else as its first store does."""
-        example = None if self._joined.store_kind is not None else self._joined.this_store
-        if example is None:
-            example = _configured_kind(self._joined, config).key_value_store(self.name, "PLAIN")
-        self._in_memory = not example.get().persistent
-
-    def with_caching_enabled(self) -> WaitingStore:
-        """Without effect: waiting records are not cached."""
-        return self
-
-    def build(self) -> OuterJoinStore:
+    def configured(self, config: StreamsConfig) -> StoreBuilder:
+        """The builder of a store in memory or not: as said for the join, else as its first store is."""
         joined = self._joined
-        return OuterJoinStore(
-            self.name,
-            joined.key_serde,
-            joined.value_serde,
-            joined.other_value_serde,
-            in_memory=self._in_memory,
-            logging=self.logging_enabled,
-        )
+        example = None if joined.store_kind is not None else joined.this_store
+        if example is None:
+            example = _dsl_stores(joined, config)[0].key_value_store(self.name, "PLAIN")
+        serdes = joined.key_serde, joined.value_serde, joined.other_value_serde
+        builder = OuterJoinStoreBuilder(self.name, *serdes, in_memory=not example.get().persistent)
+        return builder.with_logging(self.logging_enabled, self.log_config)
 
 
-def _configured_kind(joined: StreamJoined, config: StreamsConfig) -> Any:
-    for given in (joined.store_kind, joined.topology_store_kind):
-        if given is not None:
-            return stores.dsl_store(given)
-    return stores.dsl_store(config["dsl.store.suppliers.class"])
+def _dsl_stores(joined: StreamJoined, config: StreamsConfig) -> tuple[Any, str]:
+    given = joined.topology_store_kind if joined.store_kind is None else joined.store_kind
+    return dsl_stores(config, given, "PLAIN")
 
 
 def _waiting_store_name(generated_name: str, joined: StreamJoined, *, full_outer: bool) -> str:

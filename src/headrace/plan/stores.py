@@ -1,6 +1,6 @@
 """The stores of the DSL: builders that learn from the configuration which kind of store to build.
 
-An operator makes one when it materialises its table. What kind of store it becomes is settled in ``configure``,
+An operator makes one when it materialises its table. What kind of store it becomes is settled by ``configured``,
 once the settings are known; a supplier given by the user wins over them.
 """
 
@@ -16,6 +16,7 @@ from headrace.windows import EmitStrategy
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.plan.materialized import Materialized
+    from headrace.state.store_builder import StoreBuilder
     from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
 
 
@@ -31,8 +32,6 @@ class Materializer(ABC):
     def __init__(self, materialized: Materialized) -> None:
         self.materialized = materialized
         _check_supplier(materialized.supplier, self.needs)
-        self._kind: Any = None
-        self._format = self.default_format
 
     @property
     def name(self) -> str:
@@ -49,10 +48,6 @@ class Materializer(ABC):
         return self.materialized.log_config
 
     @property
-    def caching_enabled(self) -> bool:
-        return self.materialized.caching
-
-    @property
     def is_versioned_store(self) -> bool:
         """Whether the store keeps versions of its rows."""
         return self.materialized.is_versioned
@@ -62,27 +57,15 @@ class Materializer(ABC):
         """How long a versioned store keeps old versions; None for other stores."""
         return self.materialized.supplier.history_ms if self.is_versioned_store else None
 
-    def configure(self, config: StreamsConfig) -> None:
-        """Settle which kind of store to build where the user gave no supplier."""
-        given = self.materialized.dsl_store
-        self._kind = stores.dsl_store(config["dsl.store.suppliers.class"] if given is None else given)
-        with_headers = str(config["dsl.store.format"]).upper() == "HEADERS"
-        self._format = "HEADERS" if with_headers else self.default_format
-
-    def with_caching_enabled(self) -> Materializer:
-        """Put a cache in front."""
-        self.materialized.caching = True
-        return self
-
-    def with_caching_disabled(self) -> Materializer:
-        self.materialized.caching = False
-        return self
-
-    def with_logging_enabled(self, config: dict[str, str] | None = None) -> Materializer:
-        """Keep a changelog, created with these topic settings."""
-        self.materialized.logging = True
-        self.materialized.log_config = dict(config or {})
-        return self
+    def configured(self, config: StreamsConfig) -> StoreBuilder:
+        """What builds the store: of the supplier that the user gave, else of the kind that the settings name."""
+        given = self.materialized
+        supplier = self._default_supplier(config) if given.supplier is None else given.supplier
+        builder: StoreBuilder = self._builder_of(supplier)
+        builder.retention_ms = self.retention_ms
+        builder.is_queryable = given.queryable
+        builder.caching_enabled = given.caching and self._may_cache and config["statestore.cache.max.bytes"] != 0
+        return builder.with_logging(given.logging, given.log_config)
 
     def with_logging_disabled(self) -> Materializer:
         self.materialized.logging = False
@@ -93,25 +76,16 @@ class Materializer(ABC):
         """Whether ``other`` describes the very same store, so that two operators may both register it."""
         return isinstance(other, Materializer) and other.materialized is self.materialized
 
-    def build(self) -> Any:
-        supplier = self.materialized.supplier
-        builder = self._builder_of(self._default_supplier(self._kind) if supplier is None else supplier)
-        if self.logging_enabled:
-            builder.with_logging_enabled(self.log_config)
-        else:
-            builder.with_logging_disabled()
-        if self.caching_enabled and self._may_cache:
-            builder.with_caching_enabled()
-        else:
-            builder.with_caching_disabled()
-        return builder.build()
-
     @property
     def _may_cache(self) -> bool:
         return True
 
+    def _default_supplier(self, config: StreamsConfig) -> Any:
+        given = self.materialized.dsl_store
+        return self._supplier_of(*dsl_stores(config, given, self.default_format))
+
     @abstractmethod
-    def _default_supplier(self, kind: Any) -> Any: ...
+    def _supplier_of(self, made_by: Any, format: str) -> Any: ...
 
     @abstractmethod
     def _builder_of(self, supplier: Any) -> Any: ...
@@ -135,8 +109,8 @@ class KeyValueMaterializer(Materializer):
         # A cache would swallow the versions between two flushes.
         return not self.is_versioned_store
 
-    def _default_supplier(self, kind: Any) -> Any:
-        return kind.key_value_store(self.name, self._format)
+    def _supplier_of(self, made_by: Any, format: str) -> Any:
+        return made_by.key_value_store(self.name, format)
 
     def _builder_of(self, supplier: Any) -> Any:
         build = stores.versioned_key_value if self.is_versioned_store else stores.timestamped_key_value
@@ -163,9 +137,9 @@ class WindowMaterializer(Materializer):
         self.needed_ms = needed_ms
         self.retention_ms = needed_ms if materialized.retention_ms is None else materialized.retention_ms
 
-    def _default_supplier(self, kind: Any) -> Any:
-        return kind.window_store(
-            self.name, self.retention_ms, self.size_ms, False, self.emit_strategy, self.is_sliding, True, self._format
+    def _supplier_of(self, made_by: Any, format: str) -> Any:
+        return made_by.window_store(
+            self.name, self.retention_ms, self.size_ms, False, self.emit_strategy, self.is_sliding, True, format
         )
 
     def _builder_of(self, supplier: Any) -> Any:
@@ -206,11 +180,18 @@ class SessionMaterializer(Materializer):
     def _may_cache(self) -> bool:
         return self.emit_strategy is not EmitStrategy.ON_WINDOW_CLOSE
 
-    def _default_supplier(self, kind: Any) -> Any:
-        return kind.session_store(self.name, self.retention_ms, self.emit_strategy, self._format)
+    def _supplier_of(self, made_by: Any, format: str) -> Any:
+        return made_by.session_store(self.name, self.retention_ms, self.emit_strategy, format)
 
     def _builder_of(self, supplier: Any) -> Any:
         return stores.session(supplier, self.materialized.key_serde, self.materialized.value_serde)
+
+
+def dsl_stores(config: StreamsConfig, given: Any, default_format: str) -> tuple[Any, str]:
+    """What makes the suppliers of the DSL's stores, as given or else as configured, and the format of their values."""
+    with_headers = str(config["dsl.store.format"]).upper() == "HEADERS"
+    made_by = stores.dsl_store(config["dsl.store.suppliers.class"] if given is None else given)
+    return made_by, "HEADERS" if with_headers else default_format
 
 
 def _check_supplier(supplier: Any, needed: str) -> None:

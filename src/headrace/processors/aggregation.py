@@ -30,7 +30,6 @@ class Aggregation:
 
     @property
     def store_name(self) -> str:
-        """The name of the store."""
         return str(self.store.name)
 
     @property
@@ -39,12 +38,10 @@ class Aggregation:
         return (self.store,)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
-        """Make changes carry old values."""
         self.send_old_values = True
         return True
 
     def view(self) -> ValueGetterSupplier:
-        """How others look the table up."""
         return StoreValueGetterSupplier(self.store_name)
 
 
@@ -52,7 +49,6 @@ class WindowedAggregation(Aggregation):
     """An aggregation whose table has windowed keys."""
 
     def view(self) -> ValueGetterSupplier:
-        """How others look the table up: by key and window."""
         return StoreValueGetterSupplier(self.store_name, WindowValueGetter)
 
 
@@ -65,7 +61,6 @@ class UnversionedValueGetter:
         self._store_name = store_name
 
     def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
-        """Look the store up."""
         store = context.store(self._store_name)
         self._store = as_flushed_store(store) if as_flushed else store
 
@@ -82,7 +77,6 @@ class WindowValueGetter(UnversionedValueGetter):
     """Reads the rows of a table that was aggregated in windows."""
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
-        """The row of a windowed key."""
         return self._store.fetch(key.key, key.window.start)  # type: ignore[no-any-return]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from headrace.durations import Duration
+from headrace.errors import OperatorTypeError
 from headrace.records import FixedKeyRecord, Headers, Record, RecordContext, RecordMetadata
 from headrace.type_variables import KIn, KOut, VIn, VOut
 
@@ -25,6 +26,14 @@ class PunctuationType(Enum):
 
     STREAM_TIME = "stream_time"
     WALL_CLOCK_TIME = "wall_clock_time"
+
+
+def check_clock(punctuation: Any, at: str | None) -> None:
+    """Refuse what is no PunctuationType: the name of one would be taken for the other clock."""
+    if not isinstance(punctuation, PunctuationType):
+        message = f"schedule(): punctuation must be a PunctuationType, not {punctuation!r}"
+        hint = "It is PunctuationType.STREAM_TIME or PunctuationType.WALL_CLOCK_TIME."
+        raise OperatorTypeError(message, hint=hint, at=at)
 
 
 Punctuator = Callable[[int], None]

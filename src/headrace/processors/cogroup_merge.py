@@ -24,7 +24,6 @@ class CogroupMerge:
         return CogroupMergeProcessor()
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
-        """Make all aggregations send old values."""
         for aggregation in self.aggregations:
             aggregation.enable_sending_old_values(force_materialization)
         return True

@@ -7,12 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol
 
-from headrace.records import NO_HEADERS, Headers
-
-RawRow: TypeAlias = tuple[str, int, int, int, "bytes | None", "bytes | None", Headers]
-"""``(topic, partition, offset, timestamp, key, value, headers)``."""
+from headrace.records import NO_HEADERS, Headers, RawRecord
 
 _by_index = itemgetter(1)
 
@@ -49,10 +46,10 @@ class Columns(Protocol):
     def __getitem__(self, part: slice) -> Columns:
         """A part of the records."""
 
-    def rows(self) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRecord]:
         """One by one."""
 
-    def row(self, index: int) -> RawRow:
+    def row(self, index: int) -> RawRecord:
         """One of them."""
 
     @property
@@ -88,7 +85,7 @@ class RecordColumns:
     headers: list[Headers] | None = None
 
     @classmethod
-    def of(cls, rows: Iterable[RawRow]) -> RecordColumns | None:
+    def of(cls, rows: Iterable[RawRecord]) -> RecordColumns | None:
         """The rows of one partition as columns; None where there are none.
 
         >>> RecordColumns.of([("t", 0, 7, 10, b"k", b"v", NO_HEADERS)]).keys
@@ -108,12 +105,12 @@ class RecordColumns:
         columns = self.offsets[part], self.timestamps[part], self.keys[part], self.values[part]
         return RecordColumns(self.topic, self.partition, *columns, headers)
 
-    def rows(self) -> Iterator[RawRow]:
+    def rows(self) -> Iterator[RawRecord]:
         headers = repeat(NO_HEADERS, len(self)) if self.headers is None else self.headers
         columns = self.offsets, self.timestamps, self.keys, self.values, headers
         return zip(repeat(self.topic, len(self)), repeat(self.partition, len(self)), *columns, strict=True)
 
-    def row(self, index: int) -> RawRow:
+    def row(self, index: int) -> RawRecord:
         headers = NO_HEADERS if self.headers is None else self.headers[index]
         record = self.offsets[index], self.timestamps[index], self.keys[index], self.values[index]
         return (self.topic, self.partition, *record, headers)

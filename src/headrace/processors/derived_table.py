@@ -3,17 +3,31 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.processors.api import NodeContext
-from headrace.processors.materialized import (
-    StoreValueGetterSupplier,
-    TableSupplier,
-    ValueGetter,
-    ValueGetterSupplier,
-)
-from headrace.records import ValueAndTimestamp
+from headrace.processors.api import NodeContext, Processor
+from headrace.processors.materialized import StoreValueGetterSupplier, TableSupplier, ValueGetter, ValueGetterSupplier
+from headrace.processors.storing import StoringProcessor
+from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, RecordContext, ValueAndTimestamp
+
+
+class RowFunction:
+    """Computes the value of a row from that of the parent's row; each processor and each getter has its own."""
+
+    sees_context = False
+    """Whether it can see which record is being processed."""
+
+    def __init__(self, compute: Callable[[Any, Any], Any]) -> None:
+        self.compute = compute
+        """``(key, value)``; None is a row that is not there, before and after."""
+
+    def init(self, context: NodeContext) -> None:
+        """Called before the first row."""
+
+    def close(self) -> None:
+        """Called after the last."""
 
 
 @dataclass
@@ -28,13 +42,19 @@ class DerivedTable(ABC):
     """The builder of the store, or None."""
     send_old_values: bool = field(default=False, init=False)
 
+    def __call__(self) -> Processor:
+        return PassingRows(self) if self.store is None else StoringRows(self, self.store.name)
+
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The table's store, if it has one."""
         return () if self.store is None else (self.store,)
 
+    @property
+    def sends_all(self) -> bool:
+        """Whether also changes from no row to no row are sent on."""
+        return True
+
     def view(self) -> ValueGetterSupplier:
-        """How others look the table up."""
         if self.store is not None:
             return StoreValueGetterSupplier(self.store.name)
         return DerivedValueGetterSupplier(self.parent.view(), self)
@@ -46,8 +66,51 @@ class DerivedTable(ABC):
         return self.send_old_values
 
     @abstractmethod
-    def getter(self, parent: ValueGetter) -> ValueGetter:
-        """A getter that computes rows of this table from those of the parent."""
+    def function(self) -> RowFunction:
+        """A new function that computes the rows."""
+
+
+class PassingRows(Processor):
+    """Computes the new value and, where they are wanted, the old one."""
+
+    def __init__(self, table: DerivedTable) -> None:
+        self._function = table.function()
+        self._send_old_values, self._sends_all = table.send_old_values, table.sends_all
+
+    def init(self, context: NodeContext) -> None:
+        self._function.init(context)
+        self._compute, self._forward = self._function.compute, context.forward
+
+    def process(self, record: Record[Any, Change]) -> None:
+        change = record.value
+        new = self._compute(record.key, change.new)
+        old = self._compute(record.key, change.old) if self._send_old_values else None
+        if self._sends_all or new is not None or old is not None:
+            self._forward(record.with_value(Change(new, old, change.is_latest)))
+
+    def close(self) -> None:
+        self._function.close()
+
+
+class StoringRows(StoringProcessor):
+    """Computes the new value and keeps it; the store knows the old one."""
+
+    def __init__(self, table: DerivedTable, store_name: str) -> None:
+        super().__init__(store_name, send_old_values=table.send_old_values)
+        self._function, self._sends_all = table.function(), table.sends_all
+
+    def init(self, context: NodeContext) -> None:
+        self._function.init(context)
+        self._compute = self._function.compute
+        super().init(context)
+
+    def process(self, record: Record[Any, Change]) -> None:
+        new, old = self._compute(record.key, record.value.new), self._held(record.key)
+        if self._sends_all or new is not None or old is not None:
+            self._keep(record, new, old)
+
+    def close(self) -> None:
+        self._function.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,41 +122,48 @@ class DerivedValueGetterSupplier:
 
     @property
     def store_names(self) -> tuple[str, ...]:
-        """The stores of the parent."""
         return self.parent.store_names
 
     def get(self) -> ValueGetter:
-        """A new getter."""
-        return self.table.getter(self.parent.get())
+        return DerivedValueGetter(self.parent.get(), self.table.function())
 
 
-class DerivedValueGetter(ABC):
+class DerivedValueGetter:
     """Looks up the parent's row and computes this table's from it."""
 
-    def __init__(self, parent: ValueGetter) -> None:
-        self._parent = parent
+    def __init__(self, parent: ValueGetter, function: RowFunction) -> None:
+        self._parent, self._function = parent, function
 
     def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
-        """Start the parent's getter."""
         self._parent.init(context, as_flushed=as_flushed)
+        self._context = context
+        self._function.init(context)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
-        """The latest row."""
-        return self.compute(key, self._parent.get(key))
+        return self._computed(key, self._parent.get(key))
 
     def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
-        """The row as of ``timestamp``."""
-        return self.compute(key, self._parent.get_as_of(key, timestamp))
+        return self._computed(key, self._parent.get_as_of(key, timestamp))
 
     @property
     def is_versioned(self) -> bool:
-        """Whether the parent keeps versions."""
         return self._parent.is_versioned
 
     def close(self) -> None:
-        """Close the parent's getter."""
         self._parent.close()
+        self._function.close()
 
-    @abstractmethod
-    def compute(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
-        """The row of this table, from the parent's."""
+    def _computed(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
+        value, timestamp, headers = (
+            (None, NO_TIMESTAMP, NO_HEADERS) if row is None else (row.value, row.timestamp, row.headers)
+        )
+        if not self._function.sees_context:
+            return ValueAndTimestamp.make(self._function.compute(key, value), timestamp, headers)
+        # It sees the row as the record being processed; where that once came from is not known any more.
+        current, self._context.record_context = (
+            self._context.record_context,
+            RecordContext(timestamp, -1, -1, None, headers),
+        )
+        value = self._function.compute(key, value)
+        self._context.record_context = current
+        return ValueAndTimestamp.make(value, timestamp, headers)

@@ -18,7 +18,7 @@ class EmitFinal:
 
     __slots__ = ("_context", "_interval_ms", "_next_look_ms", "_sensor", "_store_name", "last_close_ms")
 
-    kept = ("_next_look_ms", "last_close_ms")
+    remembered = ("_next_look_ms", "last_close_ms")
 
     def __init__(self, context: NodeContext, store_name: str) -> None:
         self._context = context

@@ -8,7 +8,8 @@ from typing import Any
 
 from headrace.errors import StreamsError
 from headrace.processors.api import FixedKeyProcessor, NodeContext, Processor, provided_stores
-from headrace.records import FixedKeyRecord, Record
+from headrace.processors.stateless import Fusible
+from headrace.records import FixedKeyRecord, Record, RecordContext
 
 
 class FixedKeyContext:
@@ -20,6 +21,11 @@ class FixedKeyContext:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._context, name)
+
+    @property
+    def record_context(self) -> RecordContext | None:
+        """Asked for with every record by some, so found without searching."""
+        return self._context.record_context
 
     def forward(self, record: Record[Any, Any], child: str | None = None) -> None:
         """Forward a record that was made from the one being processed."""
@@ -50,6 +56,12 @@ class FixedKeyNode(Processor):
 
     def close(self) -> None:
         self.inner.close()
+
+    @property
+    def fusible(self) -> Fusible | None:
+        """What the processor does to a record, where it says so: then it is not asked for each record."""
+        found = getattr(self.inner, "fusible", None)
+        return found if isinstance(found, Fusible) else None
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,6 @@ class ForeignKeyReceiver(Processor):
         self._schema = schema
 
     def init(self, context: NodeContext) -> None:
-        """Look up the store and bind what every record needs."""
         self._store = context.store(self._store_name)
         self._to_bytes = self._schema.resolved(context.config).to_bytes
         self._forward = context.forward

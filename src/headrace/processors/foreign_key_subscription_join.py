@@ -17,7 +17,6 @@ class ForeignKeySubscriptionJoin:
     foreign_table: ValueGetterSupplier
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return ForeignKeySubscriptionJoiner(self.foreign_table)
 
 
@@ -28,12 +27,10 @@ class ForeignKeySubscriptionJoiner(Processor):
         self._foreign_table = foreign_table.get()
 
     def init(self, context: NodeContext) -> None:
-        """Start the right table's getter."""
         self._foreign_table.init(context, as_flushed=True)
         self._forward = context.forward
 
     def process(self, record: Record[CombinedKey, Subscription]) -> None:
-        """Answer one subscription."""
         foreign_key, primary_key = record.key
         subscription = record.value
         instruction = subscription.instruction
@@ -48,5 +45,4 @@ class ForeignKeySubscriptionJoiner(Processor):
         self._forward(Record(primary_key, response, timestamp, record.headers))
 
     def close(self) -> None:
-        """Close the getter."""
         self._foreign_table.close()

@@ -37,7 +37,6 @@ class ForeignKeyTableJoiner(Processor):
         self._only_latest = settings.use_versioned_semantics
 
     def init(self, context: NodeContext) -> None:
-        """Look up the store and bind what every record needs."""
         self._store = context.store(self._store_name)
         self._schema = self._schema.resolved(context.config)
         self._prefix_serde = serde.bytes()

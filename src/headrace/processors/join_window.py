@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.processors.api import NodeContext, Processor
 from headrace.records import Record, ValueAndTimestamp
+from headrace.state.kinds import WINDOW
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class JoinWindowProcessor(Processor):
         self._forward = context.forward
         store = context.store(self._store_name)
         self._put = store.put
-        self._is_plain = store.store_type == "window"
+        self._is_plain = store.kind == WINDOW
 
     def process(self, record: Record[Any, Any]) -> None:
         """Join, then store. A record without a key can never be found again, so it is not stored."""

@@ -131,20 +131,16 @@ class StoreValueGetter:
     _store: Any = None
 
     def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
-        """Look the store up."""
         self._store = TableStore(context, self.store_name, as_flushed=as_flushed)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
-        """The latest row."""
         return self._store.get(key)  # type: ignore[no-any-return]
 
     def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
-        """The row as of ``timestamp``."""
         return self._store.get_as_of(key, timestamp)  # type: ignore[no-any-return]
 
     @property
     def is_versioned(self) -> bool:
-        """Whether the store keeps versions."""
         return bool(self._store.is_versioned)
 
     def close(self) -> None:
@@ -160,11 +156,9 @@ class StoreValueGetterSupplier:
 
     @property
     def store_names(self) -> tuple[str, ...]:
-        """The one store."""
         return (self.store_name,)
 
     def get(self) -> ValueGetter:
-        """A new getter."""
         return self.getter(self.store_name)
 
 

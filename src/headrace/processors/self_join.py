@@ -8,6 +8,7 @@ from typing import Any
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.joiners import Joiner
 from headrace.records import NO_TIMESTAMP, Record
+from headrace.state.kinds import WINDOW
 from headrace.windows import JoinWindows
 
 
@@ -34,7 +35,7 @@ class SelfJoinProcessor(Processor):
     first pair of a later time.
     """
 
-    kept = ("_stream_time",)
+    remembered = ("_stream_time",)
 
     def __init__(self, store_name: str, windows: JoinWindows, joiner: Joiner) -> None:
         self._store_name = store_name
@@ -48,7 +49,7 @@ class SelfJoinProcessor(Processor):
         self._drop = context.drop
         store = context.store(self._store_name)
         self._fetch = store.fetch_range
-        self._is_plain = store.store_type == "window"
+        self._is_plain = store.kind == WINDOW
 
     def process(self, record: Record[Any, Any]) -> None:
         if record.key is None or record.value is None:

@@ -31,7 +31,6 @@ class SessionAggregate(Aggregation):
         return SessionAggregateProcessor(self)
 
     def view(self) -> ValueGetterSupplier:
-        """How others look the table up: by key and session."""
         return StoreValueGetterSupplier(self.store_name, SessionValueGetter)
 
 
@@ -43,7 +42,7 @@ class SessionAggregateProcessor(Processor):
     is the end of its session; as in Kafka, updates carry no headers.
     """
 
-    kept = ("_stream_time", "_final")
+    remembered = ("_stream_time", "_final")
     _forward_update: Callable[[Record[Any, Any]], None] | None
     _final: EmitFinal | None
 
@@ -119,7 +118,7 @@ class SessionAggregateProcessor(Processor):
 
     def _on_flush(self, record: Record[Any, Any]) -> None:
         # A store with room for headers reports its own, and aggregations leave those empty.
-        headers = NO_HEADERS if self._store.store_type == "session_with_headers" else record.headers
+        headers = NO_HEADERS if self._store.kind.headers else record.headers
         self._forward(Record(record.key, record.value, record.key.window.end, headers))
 
     def _emit_before(self, timestamp: int, record: Record[Any, Any], final: EmitFinal) -> None:

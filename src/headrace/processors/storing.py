@@ -18,7 +18,6 @@ class StoringProcessor(Processor):
         self._send_old_values = send_old_values
 
     def init(self, context: NodeContext) -> None:
-        """Look up the store and bind what every record needs."""
         store = TableStore(context, self._store_name)
         self._get, self._put = store.get, store.put
         self._forward = ChangeForwarder(context, store.store, send_old_values=self._send_old_values)

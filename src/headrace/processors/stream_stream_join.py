@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.joiners import Joiner, Reversed
 from headrace.records import NO_TIMESTAMP, Record
+from headrace.state.kinds import WINDOW
 from headrace.windows import MAX_TIMESTAMP, JoinWindows
 
 EMIT_INTERVAL = "__emit.interval.ms.kstreams.outer.join.spurious.results.fix__"
@@ -22,7 +23,7 @@ _DEFAULT_EMIT_INTERVAL_MS = 1000
 class JoinClock:
     """What the two sides of a join in one task know together."""
 
-    kept: ClassVar[tuple[str, ...]] = ("stream_time", "oldest_waiting", "next_emit_ms")
+    remembered: ClassVar[tuple[str, ...]] = ("stream_time", "oldest_waiting", "next_emit_ms")
 
     stream_time: int = NO_TIMESTAMP
     oldest_waiting: int = MAX_TIMESTAMP
@@ -62,7 +63,7 @@ class StreamStreamJoin:
     other_store: Any
     """The builder of the window store of the other side."""
     waiting_store: Any = None
-    """The builder of the store of waiting records; None in an inner join."""
+    """The builder of the store of waiting records; None in an inner join, and where none waits."""
 
     @property
     def stores(self) -> tuple[Any, ...]:
@@ -70,7 +71,9 @@ class StreamStreamJoin:
         return (self.other_store,) if self.waiting_store is None else (self.other_store, self.waiting_store)
 
     def __call__(self) -> StreamStreamJoinProcessor:
-        return StreamStreamJoinProcessor(self) if self.waiting_store is None else OuterStreamStreamJoinProcessor(self)
+        if self.waiting_store is not None:
+            return OuterStreamStreamJoinProcessor(self)
+        return EagerStreamStreamJoinProcessor(self) if self.outer else StreamStreamJoinProcessor(self)
 
 
 class StreamStreamJoinProcessor(Processor):
@@ -89,23 +92,44 @@ class StreamStreamJoinProcessor(Processor):
         self._drop = context.drop
         other = context.store(self._other_name)
         self._fetch = other.fetch_range
-        self._is_plain = other.store_type == "window"
+        self._is_plain = other.kind == WINDOW
 
     def process(self, record: Record[Any, Any]) -> None:
         if record.key is None or record.value is None:
             self._drop("null key or value")
-            return
+        else:
+            self._send_pairs(record)
+
+    def _send_pairs(self, record: Record[Any, Any]) -> bool:
+        """Send the record with each partner; whether there was one."""
         key, value, timestamp = record.key, record.value, record.timestamp
+        found = False
         with self._fetch(key, max(0, timestamp - self._before_ms), max(0, timestamp + self._after_ms)) as others:
             for other_time, other in others:
+                found = True
                 joined = self._joiner(key, value, other if self._is_plain else other.value)
                 self._forward(Record(key, joined, max(timestamp, other_time), record.headers))
+        return found
+
+    def _emit_alone(self, record: Record[Any, Any]) -> None:
+        joined = self._joiner(record.key, record.value, None)
+        self._forward(Record(record.key, joined, record.timestamp, record.headers))
+
+
+class EagerStreamStreamJoinProcessor(StreamStreamJoinProcessor):
+    """The outer side of a left or outer join in which nothing waits: without a partner, a record goes alone at once."""
+
+    def process(self, record: Record[Any, Any]) -> None:
+        if record.value is None:
+            self._drop("null key or value")
+        elif record.key is None or not self._send_pairs(record):
+            self._emit_alone(record)
 
 
 class OuterStreamStreamJoinProcessor(StreamStreamJoinProcessor):
     """A side of a left or outer join: on an outer side, records without a partner wait and then go alone."""
 
-    kept = ("_clock",)
+    remembered = ("_clock",)
 
     def __init__(self, join: StreamStreamJoin) -> None:
         super().__init__(join)
@@ -159,10 +183,6 @@ class OuterStreamStreamJoinProcessor(StreamStreamJoinProcessor):
         else:
             self._clock.oldest_waiting = min(self._clock.oldest_waiting, timestamp)
             self._waiting.put((timestamp, self._is_left, key), value)
-
-    def _emit_alone(self, record: Record[Any, Any]) -> None:
-        joined = self._joiner(record.key, record.value, None)
-        self._forward(Record(record.key, joined, record.timestamp, record.headers))
 
     def _emit_waiting(self, record: Record[Any, Any]) -> None:
         clock = self._clock

@@ -72,7 +72,6 @@ class StreamTableJoinProcessor(Processor):
             self._join(record, record.key)
 
     def close(self) -> None:
-        """Let go of the table."""
         self._getter.close()
 
     def _join(self, record: Record[Any, Any], table_key: Any) -> None:
@@ -113,7 +112,7 @@ class BufferedStreamTableJoinProcessor(StreamTableJoinProcessor):
     Records leave in the order of their timestamps. One that comes later than that is joined at once.
     """
 
-    kept = ("_stream_time",)
+    remembered = ("_stream_time",)
 
     def __init__(self, join: StreamTableJoin, buffer_name: str) -> None:
         super().__init__(join)

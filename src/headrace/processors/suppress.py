@@ -56,7 +56,7 @@ class Suppress:
 class SuppressProcessor(Processor):
     """Buffers each change, then lets go what is due, or what no longer fits."""
 
-    kept = ("_stream_time",)
+    remembered = ("_stream_time",)
 
     def __init__(self, settings: Suppress) -> None:
         self._store_name = settings.store.name

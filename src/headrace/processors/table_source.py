@@ -51,7 +51,6 @@ class TableSource:
         return StoreValueGetterSupplier(self.store_name)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
-        """Let changes carry old values; False where that would need a store and none is forced."""
         if not force_materialization and not self.materialized:
             return False
         self.materialize()
@@ -80,7 +79,6 @@ class StoringTableSource(StoringProcessor):
     """
 
     def init(self, context: NodeContext) -> None:
-        """Look up the store and bind what every record needs."""
         super().init(context)
         self._drop = context.drop
 

@@ -61,7 +61,6 @@ class TableJoinSide:
         self.other_view: ValueGetterSupplier = self.other.view()
 
     def __call__(self) -> Processor:
-        """A new processor."""
         return TableJoinProcessor(self)
 
     def view(self) -> ValueGetterSupplier:
@@ -87,14 +86,12 @@ class TableJoinProcessor(Processor):
         self._send_old_values = side.send_old_values
 
     def init(self, context: NodeContext) -> None:
-        """Start the other side's getter and bind what every record needs."""
         self._other.init(context, as_flushed=True)
         self._lookup = self._other.get
         self._forward = context.forward
         self._drop = context.drop
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Join one change."""
         change = record.value
         new, old, is_latest = change.new, change.old, change.is_latest
         if record.key is None:
@@ -120,7 +117,6 @@ class TableJoinProcessor(Processor):
         self._forward(Record(record.key, Change(joined, joined_before, is_latest), timestamp, record.headers))
 
     def close(self) -> None:
-        """Close the getter."""
         self._other.close()
 
 
@@ -136,7 +132,6 @@ class JoinedValueGetterSupplier:
         return tuple(dict.fromkeys((*self.side.this_view.store_names, *self.side.other_view.store_names)))
 
     def get(self) -> ValueGetter:
-        """A new getter."""
         return JoinedValueGetter(self.side)
 
 
@@ -149,12 +144,10 @@ class JoinedValueGetter:
         self._requires_this, self._requires_other = side.requires_this, side.requires_other
 
     def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
-        """Start both getters."""
         self._this.init(context, as_flushed=as_flushed)
         self._other.init(context, as_flushed=as_flushed)
 
     def get(self, key: Any) -> ValueAndTimestamp | None:
-        """The joined row."""
         this = self._this.get(key)
         if this is None and self._requires_this:
             return None
@@ -174,7 +167,6 @@ class JoinedValueGetter:
         return False
 
     def close(self) -> None:
-        """Close both getters."""
         self._this.close()
         self._other.close()
 
@@ -190,7 +182,6 @@ class TableJoinMerge:
     send_old_values: bool = field(default=False, init=False)
 
     def __call__(self) -> Processor:
-        """A new processor."""
         if self.store is None:
             return PassingTableJoinMerge(send_old_values=self.send_old_values)
         return StoringTableJoinMerge(self.store.name, send_old_values=self.send_old_values)
@@ -201,7 +192,6 @@ class TableJoinMerge:
         return () if self.store is None else (self.store,)
 
     def view(self) -> ValueGetterSupplier:
-        """How others look the result up."""
         return self.this.view() if self.store is None else StoreValueGetterSupplier(self.store.name)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
@@ -219,7 +209,6 @@ class PassingTableJoinMerge(Processor):
         self._send_old_values = send_old_values
 
     def init(self, context: NodeContext) -> None:
-        """Bind what every record needs."""
         self._forward = context.forward
 
     def process(self, record: Record[Any, Change]) -> None:
@@ -233,5 +222,4 @@ class StoringTableJoinMerge(StoringProcessor):
     """Keeps the results of both sides and passes them on."""
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Keep one result."""
         self._keep(record, record.value.new, record.value.old)

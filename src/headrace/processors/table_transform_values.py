@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 from headrace.errors import StreamsError
-from headrace.processors.api import NodeContext, Processor
-from headrace.processors.derived_table import DerivedTable, DerivedValueGetter
-from headrace.processors.materialized import ValueGetter
-from headrace.processors.storing import StoringProcessor
-from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, RecordContext, ValueAndTimestamp
+from headrace.processors.api import NodeContext
+from headrace.processors.derived_table import DerivedTable, RowFunction
 
 
 class ValueTransformer(Protocol):
@@ -44,6 +41,22 @@ class TransformerContext:
         return getattr(self._context, name)
 
 
+class Transforming(RowFunction):
+    """Asks a transformer, also where there is no row."""
+
+    sees_context = True
+
+    def __init__(self, transformer: ValueTransformer) -> None:
+        super().__init__(transformer.transform)
+        self._transformer = transformer
+
+    def init(self, context: NodeContext) -> None:
+        self._transformer.init(TransformerContext(context))
+
+    def close(self) -> None:
+        self._transformer.close()
+
+
 @dataclass
 class TableTransformValues(DerivedTable):
     """Transform each value with a new transformer per processor.
@@ -54,84 +67,5 @@ class TableTransformValues(DerivedTable):
 
     transformer: Callable[[], ValueTransformer]
 
-    def __call__(self) -> Processor:
-        if self.store is None:
-            return PassingTableTransformValues(self)
-        return StoringTableTransformValues(self)
-
-    def getter(self, parent: ValueGetter) -> ValueGetter:
-        return TransformingGetter(parent, self.transformer())
-
-
-class PassingTableTransformValues(Processor):
-    """Transforms the new value and, where they are wanted, the old one."""
-
-    def __init__(self, table: TableTransformValues) -> None:
-        self._transformer = table.transformer()
-        self._send_old_values = table.send_old_values
-
-    def init(self, context: NodeContext) -> None:
-        self._transformer.init(TransformerContext(context))
-        self._transform = self._transformer.transform
-        self._forward = context.forward
-
-    def process(self, record: Record[Any, Change]) -> None:
-        change = record.value
-        new, old, is_latest = change.new, change.old, change.is_latest
-        new = self._transform(record.key, new)
-        old = self._transform(record.key, old) if self._send_old_values else None
-        self._forward(record.with_value(Change(new, old, is_latest)))
-
-    def close(self) -> None:
-        self._transformer.close()
-
-
-class StoringTableTransformValues(StoringProcessor):
-    """Transforms the new value and keeps it."""
-
-    def __init__(self, table: TableTransformValues) -> None:
-        assert table.store is not None
-        super().__init__(table.store.name, send_old_values=table.send_old_values)
-        self._transformer = table.transformer()
-
-    def init(self, context: NodeContext) -> None:
-        """Start the transformer, then look up the store."""
-        self._transformer.init(TransformerContext(context))
-        self._transform = self._transformer.transform
-        super().init(context)
-
-    def process(self, record: Record[Any, Change]) -> None:
-        new = self._transform(record.key, record.value.new)
-        self._keep(record, new, self._held(record.key))
-
-    def close(self) -> None:
-        self._transformer.close()
-
-
-class TransformingGetter(DerivedValueGetter):
-    """Looks up a row and transforms it, as if the row were the record being processed."""
-
-    def __init__(self, parent: ValueGetter, transformer: ValueTransformer) -> None:
-        super().__init__(parent)
-        self._transformer = transformer
-
-    def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
-        """Start the parent's getter, then the transformer."""
-        super().init(context, as_flushed=as_flushed)
-        self._context = context
-        self._transformer.init(TransformerContext(context))
-
-    def compute(self, key: Any, row: ValueAndTimestamp | None) -> ValueAndTimestamp | None:
-        """The transformed row; the transformer is asked also where the parent has no row."""
-        current = self._context.record_context
-        timestamp = NO_TIMESTAMP if row is None else row.timestamp
-        headers = NO_HEADERS if row is None else row.headers
-        # Where the row once came from is not known any more.
-        self._context.record_context = RecordContext(timestamp, -1, -1, None, headers)
-        value = self._transformer.transform(key, None if row is None else row.value)
-        self._context.record_context = current
-        return ValueAndTimestamp.make(value, timestamp, headers)
-
-    def close(self) -> None:
-        super().close()
-        self._transformer.close()
+    def function(self) -> RowFunction:
+        return Transforming(self.transformer())

@@ -30,7 +30,7 @@ class WindowAggregate(WindowedAggregation):
 class WindowUpdater(Processor):
     """What aggregations over time and sliding windows share: the store, stream time, updates and final results."""
 
-    kept = ("_stream_time", "_final")
+    remembered = ("_stream_time", "_final")
 
     _forward_update: Callable[[Any, Any, int, Headers], None] | None
     _final: EmitFinal | None

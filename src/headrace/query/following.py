@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import logging
 import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.clock import now_ms
 from headrace.private_directories import make_private
 from headrace.query.context import ReplicaContext
 from headrace.query.position_file import ReplicaPosition, boot_id, read_position, remove_position, write_position
 from headrace.query.standby import StandbyEvent, StandbyStep, StandbyWatch
-from headrace.state.keeping import keep_store, take_up_store
 from headrace.state.layers.caching import Caching
+from headrace.state.snapshots import apply_store_snapshot, store_snapshot
 
 if TYPE_CHECKING:
-    from headrace.broker.port import Broker, TopicDescription
+    from headrace.broker.port import Log, TopicDescription
     from headrace.config import StreamsConfig
     from headrace.query.layout import StoreLayout
     from headrace.task.state_registry import ChangelogEntry
@@ -41,7 +41,7 @@ class PartitionReplica:
         self._directory = directory
         self._task_id = f"{layout.subtopology}_{partition}"
         self._watch = watch
-        self._created_ms = -1
+        self._topic_id = ""
         self._tombstones_last_ms = _DELETE_RETENTION_MS
         self._offset: int | None = None
         self._is_half_done = False
@@ -53,7 +53,7 @@ class PartitionReplica:
     def open(self, topic: TopicDescription | None) -> None:
         """Open the copy that is there, if it can be continued; ``topic`` is the changelog, None before it exists."""
         if topic is not None:
-            self._created_ms = topic.created_ms
+            self._topic_id = topic.id
             self._tombstones_last_ms = int(topic.config.get("delete.retention.ms", _DELETE_RETENTION_MS))
         found = read_position(self._directory) if self._layout.persistent else None
         if found is None or not self._fits(found):
@@ -65,7 +65,7 @@ class PartitionReplica:
             log.warning("the replica in %s cannot be opened and is built anew: %s", self._directory, error)
             self._start_over()
             return
-        take_up_store(self.store, found.kept)
+        apply_store_snapshot(self.store, found.kept)
         self._offset, self._caught_up_ms = found.offset, found.caught_up_ms
 
     @property
@@ -73,12 +73,12 @@ class PartitionReplica:
         """The next offset that is to be applied; 0 before anything was."""
         return self._offset or 0
 
-    def follow(self, broker: Broker, start: int, end: int) -> int:
+    def follow(self, broker: Log, start: int, end: int) -> int:
         """Apply what there is between here and ``end``, a partition that begins at ``start``; how many records."""
         if self._is_half_done or (self._offset is not None and self._cannot_go_on(start, end)):
             self._start_over()
         if self._offset == end:
-            self._caught_up_ms = _now_ms()
+            self._caught_up_ms = now_ms()
             return 0
         self._is_half_done = True
         remove_position(self._directory)
@@ -90,7 +90,7 @@ class PartitionReplica:
         count = self._context.registry.restore(self._layout.name, entries)
         self.store.flush()
         self._is_half_done = False
-        self._offset, self._caught_up_ms = end, _now_ms()
+        self._offset, self._caught_up_ms = end, now_ms()
         self._write_position()
         self._tell(StandbyStep.BATCH, end, count)
         return count
@@ -109,12 +109,12 @@ class PartitionReplica:
     def _cannot_go_on(self, start: int, end: int) -> bool:
         """Whether records are missing for good: removed by retention or compaction, or of a topic that was replaced."""
         assert self._offset is not None
-        is_stale = self._offset < end and _now_ms() - self._caught_up_ms >= self._tombstones_last_ms
+        is_stale = self._offset < end and now_ms() - self._caught_up_ms >= self._tombstones_last_ms
         return not start <= self._offset <= end or is_stale
 
     def _fits(self, found: ReplicaPosition) -> bool:
-        here = (self._topic, self._partition, self._created_ms, self._layout.kind)
-        return (found.topic, found.partition, found.topic_created_ms, found.store_kind) == here
+        here = (self._topic, self._partition, self._topic_id, str(self._layout.kind))
+        return (found.topic, found.partition, found.topic_id, found.store_kind) == here
 
     def _start_over(self) -> None:
         if self.store is not None:
@@ -129,7 +129,7 @@ class PartitionReplica:
         self.store = _uncached(self._layout.builder.build())
         self.store.init(self._context)
 
-    def _entries(self, broker: Broker, start: int, end: int) -> Iterator[ChangelogEntry]:
+    def _entries(self, broker: Log, start: int, end: int) -> Iterator[ChangelogEntry]:
         # Before the application's first batch there may be no topic to read.
         for records in broker.read(self._topic, self._partition, start, end) if start < end else ():
             for _, _, _, timestamp, key, value, headers in records:
@@ -143,11 +143,11 @@ class PartitionReplica:
                 self._topic,
                 self._partition,
                 self._offset,
-                self._created_ms,
-                self._layout.kind,
+                self._topic_id,
+                str(self._layout.kind),
                 self._caught_up_ms,
                 boot_id(),
-                keep_store(self.store),
+                store_snapshot(self.store),
             )
             write_position(self._directory, position)
 
@@ -157,7 +157,3 @@ def _uncached(store: Any) -> Any:
     if isinstance(getattr(store, "inner", None), Caching):
         store.inner = store.inner.inner
     return store
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.state.position import Position
 from headrace.task.global_task import GlobalTask
-from headrace.task.partition_group import RawRecord
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
-    from headrace.broker.port import Broker, TopicPartition
+    from headrace.application.layout import Application
+    from headrace.broker.port import Log, TopicPartition
     from headrace.topology.task_plan import TaskPlan
 
 
@@ -37,7 +36,7 @@ class GlobalReplica:
             position.with_component(topic, partition, offset - 1)
         return position
 
-    def follow(self, broker: Broker) -> int:
+    def follow(self, broker: Log) -> int:
         """Process what is new in the topics; how many records."""
         counts = broker.topics()
         partitions = [(topic, number) for topic in self._topics for number in range(counts.get(topic, 0))]
@@ -48,14 +47,14 @@ class GlobalReplica:
         """Close the stores."""
         self._task.close()
 
-    def _follow(self, broker: Broker, partition: TopicPartition, start: int, end: int) -> int:
+    def _follow(self, broker: Log, partition: TopicPartition, start: int, end: int) -> int:
         start = max(start, self._task.offsets.get(partition, start))
         if start >= end:
             return 0
         count = 0
         for records in broker.read(*partition, start, end):
             for record in records:
-                self._task.update(RawRecord._make(record))
+                self._task.update(record)
                 count += 1
         self._task.flush()
         # Offsets have gaps: the last ones of a compacted topic may hold nothing.

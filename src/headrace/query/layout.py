@@ -6,18 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.batch.application import Application
-from headrace.batch.levels import plan_levels
-from headrace.batch.topics import plan_topics
+from headrace.application.layout import Application
+from headrace.application.levels import plan_levels
+from headrace.application.topics import plan_topics
 from headrace.config import StreamsConfig
+from headrace.state.kinds import StoreKind
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
     from headrace.topology import Topology
-
-_WITH_HEADERS = "_with_headers"
-READABLE = frozenset({"kv", "timestamped_kv", "versioned", "window", "timestamped_window", "session"})
-"""The kinds of stores that can be asked; the others are what operators keep for themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +22,7 @@ class StoreLayout:
     """One store of an application."""
 
     name: str
-    kind: str
-    """The store's type, such as ``timestamped_kv``, with or without ``_with_headers``."""
+    kind: StoreKind
     builder: Any
     persistent: bool
     topic: str | None
@@ -42,28 +38,13 @@ class StoreLayout:
         """Whether every task has all of it."""
         return self.subtopology is None
 
-    @property
-    def plain_kind(self) -> str:
-        """The kind, whether or not its values have room for headers."""
-        return self.kind.removesuffix(_WITH_HEADERS)
-
-    @property
-    def wraps_values(self) -> bool:
-        """Whether the store gives values together with timestamps or headers."""
-        return self.kind.startswith("timestamped") or self.kind.endswith(_WITH_HEADERS)
-
-    @property
-    def is_readable(self) -> bool:
-        """Whether its entries can be asked for."""
-        return self.plain_kind in READABLE
-
 
 def lay_out_existing(topology: Topology, settings: Mapping[str, Any] | StreamsConfig, broker: Broker) -> Application:
     """The application over the topics that there are; unlike ``batch.application.lay_out`` it makes none."""
     config = StreamsConfig(settings)
-    topology.configure(config)
-    plan = plan_topics(topology, broker.topics(), address=broker.address)
-    return Application(topology, config, plan, plan_levels(topology, plan.sources))
+    configured = topology.configured(config)
+    plan = plan_topics(configured, broker.topics(), address=broker.address)
+    return Application(configured, config, plan, plan_levels(configured, plan.sources))
 
 
 def store_layouts(application: Application) -> dict[str, StoreLayout]:
@@ -86,8 +67,8 @@ def store_layouts(application: Application) -> dict[str, StoreLayout]:
 def _layout(
     name: str, builder: Any, topic: str | None, partitions: int, subtopology: int | None, *, is_source: bool
 ) -> StoreLayout:
-    # A store need not be opened to know its kind.
+    # A store need not be opened to know where it keeps its entries.
     store = builder.build()
-    kind = str(getattr(store, "store_type", "")) or type(store).__name__
+    kind = getattr(builder, "kind", None) or StoreKind(type(store).__name__)
     persistent = bool(getattr(store, "persistent", False))
     return StoreLayout(name, kind, builder, persistent, topic, partitions, subtopology, is_source)

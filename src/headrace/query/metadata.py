@@ -21,8 +21,8 @@ from headrace.query.metadata_values import (
 )
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
-    from headrace.batch.task_id import TaskId
+    from headrace.application.layout import Application
+    from headrace.application.task_id import TaskId
     from headrace.broker.port import Broker, TopicPartition
     from headrace.query.replicas import Replicas
     from headrace.serde import Serde

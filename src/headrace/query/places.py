@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from headrace.config import StreamsConfig
-from headrace.task.own_place import OwnPlace
+from headrace.task.lock import OwnDirectory
 
 _DIRECTORY = ".replica"
 
@@ -16,7 +16,7 @@ def replica_directory(config: StreamsConfig) -> Path:
     return config.application_dir / _DIRECTORY
 
 
-class Place(OwnPlace):
+class Place(OwnDirectory):
     """The place of one process."""
 
     def of_store(self, task_id: str, store: str) -> Path:

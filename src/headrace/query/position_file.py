@@ -21,7 +21,7 @@ class ReplicaPosition(msgspec.Struct, frozen=True):
     topic: str
     partition: int
     offset: int
-    topic_created_ms: int
+    topic_id: str
     """Tells the topic from a later one of the same name."""
     store_kind: str
     caught_up_ms: int

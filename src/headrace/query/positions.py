@@ -9,7 +9,7 @@ from headrace.state.position import Position
 from headrace.topology.nodes import SinkNode
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
+    from headrace.application.layout import Application
     from headrace.broker.port import OffsetAndMetadata, TopicPartition
 
 

@@ -214,20 +214,18 @@ class ReadOnlySessionStore(ReadOnlyStore, Generic[KIn, VIn]):
         return self._each(lambda store: store.backward_find_sessions_keys(key_from, key_to, *span))
 
 
-_KINDS: dict[str, type[ReadOnlyStore]] = {
+_SHAPES: dict[str, type[ReadOnlyStore]] = {
     "kv": ReadOnlyKeyValueStore,
-    "timestamped_kv": ReadOnlyKeyValueStore,
     "versioned": ReadOnlyVersionedStore,
     "window": ReadOnlyWindowStore,
-    "timestamped_window": ReadOnlyWindowStore,
     "session": ReadOnlySessionStore,
 }
 
 
 def read_only(layout: StoreLayout, partitions: Partitions, *, timestamped: bool) -> Any:
     """The interface that fits the kind of the store."""
-    show = _bare if layout.wraps_values and not timestamped else _as_is
-    return _KINDS[layout.plain_kind](layout.name, partitions, show)
+    show = _bare if layout.kind.timestamped and not timestamped else _as_is
+    return _SHAPES[layout.kind.shape](layout.name, partitions, show)
 
 
 def _bare(held: Any) -> Any:

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.batch.fingerprint import Fingerprint, StoreShape
-from headrace.batch.progress import Progress
+from headrace.application.fingerprint import Fingerprint, StoreShape
+from headrace.application.progress import Progress
 from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, UnknownStoreError, UnsupportedError
 from headrace.near_names import did_you_mean
-from headrace.query.layout import READABLE, StoreLayout
+from headrace.query.layout import StoreLayout
 from headrace.query.places import Place
 from headrace.query.standby import StandbyWatch
 from headrace.query.store_follower import StoreFollower
 from headrace.query.tables import partitions_table
 from headrace.state import stores
+from headrace.state.builders import TypedStoreBuilder
+from headrace.state.kinds import VERSIONED, StoreKind
+from headrace.state.suppliers import RocksDBKeyValueSupplier, RocksDBSessionSupplier, RocksDBWindowSupplier
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from headrace.broker.port import Broker
     from headrace.serde import Serde
-
-_Builder = Callable[[StoreShape, "Serde[Any]", "Serde[Any]"], Any]
 
 
 def recorded_store_table(
@@ -35,10 +35,17 @@ def recorded_store_table(
     """All entries of a store as they are committed now; see ``headrace.query.tables`` for the columns."""
     fingerprint = _fingerprint(broker, application_id)
     shape = _shape(fingerprint, name)
-    builder = _BUILDERS[shape.format](shape, key_serde, value_serde)
+    builder = _builder(shape, key_serde, value_serde)
     is_source = any(shape.changelog in group.sources for group in fingerprint.subtopologies)
     layout = StoreLayout(
-        name, shape.format, builder, False, shape.changelog, shape.partitions, shape.subtopology, is_source
+        name,
+        StoreKind.parse(shape.format),
+        builder,
+        False,
+        shape.changelog,
+        shape.partitions,
+        shape.subtopology,
+        is_source,
     )
     with tempfile.TemporaryDirectory(prefix="headrace-") as directory:
         config = StreamsConfig({"application.id": application_id, "state.dir": directory})
@@ -52,7 +59,7 @@ def recorded_store_table(
 
 
 def _fingerprint(broker: Broker, application_id: str) -> Fingerprint:
-    last = broker.last_committed(application_id)
+    last = broker.last_decided(application_id)
     note = None if last is None else Progress(last).fingerprint
     if note is None:
         message = f"the application {application_id!r} has committed nothing"
@@ -72,7 +79,7 @@ def _shape(fingerprint: Fingerprint, name: str) -> StoreShape:
     if shape.subtopology is None:
         message = f"{name!r} is a global store: it holds what its topic holds"
         raise UnsupportedError(message, hint=f"Read the topic: topics.to_arrow({shape.changelog!r}).")
-    if shape.format not in _BUILDERS or shape.format.removesuffix("_with_headers") not in READABLE:
+    if not StoreKind.parse(shape.format).is_readable:
         message = f"the store {name!r} cannot be read: an operator keeps it for itself ({shape.format})"
         raise UnsupportedError(message)
     if shape.changelog is None:
@@ -81,33 +88,15 @@ def _shape(fingerprint: Fingerprint, name: str) -> StoreShape:
     return shape
 
 
-def _window(shape: StoreShape) -> tuple[str, int, int, bool]:
-    return shape.name, shape.retention_ms or 0, shape.window_size_ms or 0, shape.retain_duplicates
-
-
-_BUILDERS: Mapping[str, _Builder] = {
-    "kv": lambda shape, *serdes: stores.key_value(stores.persistent(shape.name), *serdes),
-    "timestamped_kv": lambda shape, *serdes: stores.timestamped_key_value(
-        stores.persistent_timestamped(shape.name), *serdes
-    ),
-    "timestamped_kv_with_headers": lambda shape, *serdes: stores.timestamped_key_value(
-        stores.persistent_timestamped_with_headers(shape.name), *serdes
-    ),
-    "versioned": lambda shape, *serdes: stores.versioned_key_value(
-        stores.versioned(shape.name, shape.history_ms or 0), *serdes
-    ),
-    "window": lambda shape, *serdes: stores.window(stores.persistent_window(*_window(shape)), *serdes),
-    "timestamped_window": lambda shape, *serdes: stores.timestamped_window(
-        stores.persistent_timestamped_window(*_window(shape)), *serdes
-    ),
-    "timestamped_window_with_headers": lambda shape, *serdes: stores.timestamped_window(
-        stores.persistent_timestamped_window_with_headers(*_window(shape)), *serdes
-    ),
-    "session": lambda shape, *serdes: stores.session(
-        stores.persistent_session(shape.name, shape.retention_ms or 0), *serdes
-    ),
-    "session_with_headers": lambda shape, *serdes: stores.session(
-        stores.persistent_session_with_headers(shape.name, shape.retention_ms or 0), *serdes
-    ),
-}
-"""What builds a store of the same shape, by its format."""
+def _builder(shape: StoreShape, *serdes: Any) -> Any:
+    """What builds a store of the same shape."""
+    name, retention_ms, kind = shape.name, shape.retention_ms or 0, StoreKind.parse(shape.format)
+    if kind == VERSIONED:
+        return stores.versioned_key_value(stores.versioned(name, shape.history_ms or 0), *serdes)
+    supplier: Any = RocksDBKeyValueSupplier(name, kind.timestamped, kind.headers)
+    if kind.shape == "window":
+        times = retention_ms, shape.window_size_ms or 0, shape.retain_duplicates
+        supplier = RocksDBWindowSupplier(name, *times, kind.timestamped, kind.headers)
+    elif kind.shape == "session":
+        supplier = RocksDBSessionSupplier(name, retention_ms, kind.headers)
+    return TypedStoreBuilder(kind, supplier, *serdes)

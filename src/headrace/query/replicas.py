@@ -28,7 +28,7 @@ from headrace.serde.defaults import resolve_key_serde
 from headrace.state.query import Query, QueryResult, execute
 
 if TYPE_CHECKING:
-    from headrace.batch.application import Application
+    from headrace.application.layout import Application
     from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
     from headrace.config import StreamsConfig
     from headrace.serde import Serde
@@ -135,7 +135,7 @@ class Replicas:
     def layout(self, name: str) -> StoreLayout:
         """What is known of a store that can be read; see ``store`` for those that cannot."""
         layout = self.known_layout(name)
-        if not layout.is_readable:
+        if not layout.kind.is_readable:
             message = f"the store {name!r} cannot be read: an operator keeps it for itself ({layout.kind})"
             raise UnsupportedError(message)
         if layout.topic is None and not layout.is_global:

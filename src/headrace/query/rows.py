@@ -20,11 +20,11 @@ StoreRow = dict[str, Any]
 
 def columns_of(layout: StoreLayout) -> tuple[str, ...]:
     """The names of the columns, in order."""
-    kind = layout.plain_kind
+    kind = layout.kind
     names = ["key", "value"]
-    if kind.startswith("timestamped") or kind == "versioned":
+    if kind.timestamped or kind.shape == "versioned":
         names.append("timestamp")
-    if kind.endswith(("window", "session")):
+    if kind.is_windowed:
         names += ["window_start", "window_end"]
     return (*names,) if layout.is_global else (*names, "partition")
 
@@ -39,7 +39,7 @@ def rows_of(layout: StoreLayout, store: Any, partition: int) -> Iterator[StoreRo
 def row_of(layout: StoreLayout, key: Any, held: Any, partition: int | None) -> StoreRow:
     """One entry: its key, and its value as the typed store holds it."""
     row: StoreRow = {"key": key, "value": held}
-    if layout.wraps_values or layout.plain_kind == "versioned":
+    if layout.kind.timestamped or layout.kind.shape == "versioned":
         row["value"] = held.value
         if "timestamp" in columns_of(layout):
             row["timestamp"] = held.timestamp
@@ -52,5 +52,5 @@ def row_of(layout: StoreLayout, key: Any, held: Any, partition: int | None) -> S
 
 def entries_of(layout: StoreLayout, store: Any) -> StoreIterator[Any, Any]:
     """Everything that a typed store holds: ``(key or windowed key, held value)``."""
-    found: StoreIterator[Any, Any] = store.fetch_keys(None, None) if layout.plain_kind == "session" else store.all()
+    found: StoreIterator[Any, Any] = store.fetch_keys(None, None) if layout.kind.shape == "session" else store.all()
     return found

@@ -8,7 +8,7 @@ from headrace.errors import UnknownTopicError
 from headrace.query.following import PartitionReplica
 
 if TYPE_CHECKING:
-    from headrace.broker.port import Broker, TopicDescription, TopicPartition
+    from headrace.broker.port import Log, TopicDescription, TopicPartition
     from headrace.config import StreamsConfig
     from headrace.query.layout import StoreLayout
     from headrace.query.places import Place
@@ -19,7 +19,7 @@ class StoreFollower:
     """The replicas of one store."""
 
     def __init__(
-        self, layout: StoreLayout, config: StreamsConfig, broker: Broker, place: Place, watch: StandbyWatch
+        self, layout: StoreLayout, config: StreamsConfig, broker: Log, place: Place, watch: StandbyWatch
     ) -> None:
         assert layout.topic is not None, "only stores with a changelog can be followed"
         self._layout = layout
@@ -65,7 +65,7 @@ class StoreFollower:
 
 
 def bounds(
-    layout: StoreLayout, application: str, broker: Broker
+    layout: StoreLayout, application: str, broker: Log
 ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, int]]:
     """Where the partitions of a store's changelog begin and end, as far as they are part of its committed state."""
     assert layout.topic is not None

@@ -7,15 +7,16 @@ Anything with ``serialize(topic, value)`` and ``deserialize(topic, data)`` is a 
 from __future__ import annotations
 
 import builtins
-import importlib
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
 from headrace.durations import Duration, to_ms
-from headrace.errors import ConfigError
+from headrace.errors import user_line
+from headrace.functions import check_function
 from headrace.guesses import missing_name
+from headrace.optional import extra_for
 from headrace.serde.contract import Serde
 from headrace.serde.json_values import FunctionSerde, JsonSerde
 from headrace.serde.lists import ListSerde
@@ -225,6 +226,8 @@ def of(dumps: Callable[[T], builtins.bytes], loads: Callable[[builtins.bytes], T
     >>> hexadecimal.deserialize("topic", hexadecimal.serialize("topic", 255))
     255
     """
+    for name, function in (("dumps", dumps), ("loads", loads)):
+        check_function(f"serdes.of(): {name}", function, 1, user_line())
     return FunctionSerde(dumps, loads)
 
 
@@ -233,13 +236,15 @@ def avro(schema: Any, registry: SchemaRegistry | str | None = None, **options: A
 
     ``schema`` is Avro's JSON, as text or as dict. Without a registry the bytes are Avro alone; with one (an
     object or its URL) they begin with Confluent's five bytes, and are read with the schema they were written with.
-    Without the extra this is a ConfigError that says what to install.
+    Without the extra this is an UnsupportedError that says what to install.
 
     >>> view = avro({"type": "record", "name": "View", "fields": [{"name": "page", "type": "string"}]})
     >>> view.deserialize("topic", view.serialize("topic", {"page": "home"}))
     {'page': 'home'}
     """
-    return _extra("avro_values", "avro").avro_serde(schema, registry, **options)  # type: ignore[no-any-return]
+    with extra_for("serdes.avro()"):
+        from headrace.serde.avro_values import avro_serde  # noqa: PLC0415
+    return avro_serde(schema, registry, **options)
 
 
 def protobuf(type: builtins.type[T], registry: SchemaRegistry | str | None = None, **options: Any) -> Serde[T]:
@@ -247,18 +252,9 @@ def protobuf(type: builtins.type[T], registry: SchemaRegistry | str | None = Non
 
     Without a registry the bytes are the message alone; with one (an object or its URL) Confluent's prefix comes first.
     """
-    return _extra("protobuf_values", "protobuf").protobuf_serde(type, registry, **options)  # type: ignore[no-any-return]
-
-
-def _extra(module: str, extra: str) -> Any:
-    """A module that needs an optional dependency, loaded when it is first asked for."""
-    try:
-        return importlib.import_module(f"headrace.serde.{module}")
-    except ModuleNotFoundError as error:
-        if error.name is not None and error.name.startswith("headrace"):
-            raise
-        message = f"serdes.{extra}() needs a package that is not installed: {error.name}"
-        raise ConfigError(message, hint=f"Install it with: pip install 'headrace[{extra}]'.") from error
+    with extra_for("serdes.protobuf()"):
+        from headrace.serde.protobuf_values import protobuf_serde  # noqa: PLC0415
+    return protobuf_serde(type, registry, **options)
 
 
 if not TYPE_CHECKING:  # A type checker should miss what is not there.

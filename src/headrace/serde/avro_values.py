@@ -6,17 +6,15 @@ import io
 import json
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import fastavro
 
 from headrace.errors import ConfigError, SerializationError
 from headrace.serde.contract import shorten, shorten_text
+from headrace.serde.defaults import SerdeSettings
 from headrace.serde.framing import frame, unframe
 from headrace.serde.registry import Schema, SchemaRegistry, SubjectName, registry_of, topic_subject
-
-if TYPE_CHECKING:
-    from headrace.config import StreamsConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class AvroSerde:
         reader = None if self.schema is None else _parsed(self.schema)
         return _read(self._written_with(self.registry, schema_id), reader, payload)
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool) -> AvroSerde:
+    def with_defaults(self, config: SerdeSettings, is_key: bool) -> AvroSerde:
         """The same serde, knowing whether it is used for keys or for values."""
         return replace(self, is_key=is_key) if self.is_key is None else self
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.errors import SerializationError
 from headrace.records import Change
 from headrace.serde.contract import Serde, shorten, wrong_type
+from headrace.serde.defaults import SerdeSettings, known_inner, resolve_inner
 from headrace.serde.varint import read_varint, write_varint
-from headrace.serde.wrapping import known_inner, resolve_inner
-
-if TYPE_CHECKING:
-    from headrace.config import StreamsConfig
 
 _OLD_ONLY, _NEW_ONLY, _BOTH = 0, 1, 2
 _OLD_ONLY_WITH_LATEST, _NEW_ONLY_WITH_LATEST, _BOTH_WITH_LATEST = 3, 4, 5
@@ -53,7 +50,7 @@ class ChangeSerde:
         new, old, is_latest = _split(data)
         return Change(inner.deserialize(topic, new), inner.deserialize(topic, old), is_latest)
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool = False) -> ChangeSerde:
+    def with_defaults(self, config: SerdeSettings, is_key: bool = False) -> ChangeSerde:
         """The same serde with its inner one filled in."""
         return replace(
             self,

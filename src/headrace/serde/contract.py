@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from headrace.errors import SerializationError, WrongTypeError
 from headrace.type_variables import T, Written
@@ -23,14 +24,38 @@ class Serde(Protocol[T]):
         """The value of ``data``. Raises SerializationError when the bytes make no sense."""
 
 
-class SerdeFor(Protocol[Written]):
-    """A serde that can at least write ``Written``: for the type of an argument, where any such serde does."""
+class Writes(Protocol[Written]):
+    """A serde that can at least write ``Written``."""
 
     def serialize(self, topic: str, value: Written | None) -> bytes | None:
         """As in ``Serde``."""
 
     def deserialize(self, topic: str, data: bytes | None) -> Any:
         """As in ``Serde``."""
+
+
+SerdeName: TypeAlias = Literal[
+    "boolean",
+    "bytes",
+    "double",
+    "float",
+    "integer",
+    "json",
+    "list",
+    "long",
+    "session_windowed",
+    "short",
+    "string",
+    "uuid",
+    "void",
+]
+"""The serdes that a name alone says enough of."""
+
+GivenSerde: TypeAlias = Serde[T] | Callable[[], Serde[T]] | SerdeName
+"""A serde as an argument: an object, its class or function without the call, or a name as in the configuration."""
+
+SerdeFor: TypeAlias = Writes[Written] | Callable[[], Writes[Written]] | SerdeName
+"""The same where any serde does that can at least write ``Written``."""
 
 
 def wrong_type(serde: str, expected: str, value: Any, *, hint: str | None = None) -> WrongTypeError:

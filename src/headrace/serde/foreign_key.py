@@ -11,10 +11,9 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import SerializationError
-from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.defaults import SerdeSettings, resolve_key_serde, resolve_value_serde
 
 if TYPE_CHECKING:
-    from headrace.config import StreamsConfig
     from headrace.serde import Serde
 
 _NO_HASH = 0x80
@@ -70,7 +69,7 @@ class SubscriptionSerde:
     primary_key_serde: Serde[Any] | None
     primary_key_topic: str = ""
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool) -> SubscriptionSerde:
+    def with_defaults(self, config: SerdeSettings, is_key: bool) -> SubscriptionSerde:
         return replace(
             self,
             primary_key_serde=resolve_key_serde(self.primary_key_serde, config),
@@ -108,7 +107,7 @@ class ResponseSerde:
 
     value_serde: Serde[Any] | None
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool) -> ResponseSerde:
+    def with_defaults(self, config: SerdeSettings, is_key: bool) -> ResponseSerde:
         return ResponseSerde(resolve_value_serde(self.value_serde, config))
 
     def serialize(self, topic: str, value: Response | None) -> bytes | None:
@@ -138,7 +137,7 @@ class CombinedKeySchema:
     foreign_key_serde: Serde[Any] | None
     primary_key_serde: Serde[Any] | None
 
-    def resolved(self, config: StreamsConfig) -> CombinedKeySchema:
+    def resolved(self, config: SerdeSettings) -> CombinedKeySchema:
         """With both serdes filled in."""
         return CombinedKeySchema(
             f"{config.application_id}-{self.topic}",

@@ -36,7 +36,6 @@ def write_message_indexes(indexes: tuple[int, ...]) -> bytes:
 
 
 def read_message_indexes(data: bytes) -> tuple[tuple[int, ...], bytes]:
-    """``(indexes, message bytes)``."""
     try:
         count, position = read_varint(data)
         indexes = []

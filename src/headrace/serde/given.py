@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from headrace import serde
 from headrace.errors import ConfigError, OperatorTypeError, user_line
-from headrace.serde.contract import Serde
+from headrace.serde.contract import Serde, SerdeName
 
-_NEEDS_MORE = frozenset({"Serde", "of", "avro", "protobuf", "windowed"})
-SERDE_NAMES = tuple(sorted(frozenset(serde.__all__) - _NEEDS_MORE))
-"""The serdes that a name alone says enough of."""
+SERDE_NAMES = get_args(SerdeName)
 
 _HINT = f"Give an object, such as serdes.string(), or one of the names {', '.join(SERDE_NAMES)}."
 

@@ -24,7 +24,6 @@ class JsonSerde:
         return "serdes.json()"
 
     def serialize(self, topic: str, value: Any) -> bytes | None:
-        """The JSON of ``value``."""
         if value is None:
             return None
         try:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from headrace.errors import SerializationError
 from headrace.serde.contract import Serde, shorten, wrong_type
+from headrace.serde.defaults import SerdeSettings, known_inner, resolve_inner
 from headrace.serde.primitives import DoubleSerde, FloatSerde, IntegerSerde, UuidSerde
-from headrace.serde.wrapping import known_inner, resolve_inner
-
-if TYPE_CHECKING:
-    from headrace.config import StreamsConfig
 
 _CONSTANT_SIZE, _VARIABLE_SIZE = 0, 1
 _NULL_ENTRY = -1
@@ -53,7 +50,7 @@ class ListSerde:
             raise _malformed(data) from None
         return [None if entry is None else inner.deserialize(topic, entry) for entry in entries]
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool) -> ListSerde:
+    def with_defaults(self, config: SerdeSettings, is_key: bool) -> ListSerde:
         """The same serde with its inner one filled in, from ``default.list.key.serde.inner`` or its sister."""
         if self.inner is None:
             return replace(self, inner=config.default_list_inner_serde(is_key=is_key))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.message import DecodeError, EncodeError, Message
 
 from headrace.errors import ConfigError, SerializationError
 from headrace.serde.contract import shorten, wrong_type
+from headrace.serde.defaults import SerdeSettings
 from headrace.serde.framing import frame, read_message_indexes, unframe, write_message_indexes
 from headrace.serde.registry import Schema, SchemaReference, SchemaRegistry, SubjectName, registry_of, topic_subject
-
-if TYPE_CHECKING:
-    from headrace.config import StreamsConfig
 
 _EVERYONE_HAS = ("google/protobuf/", "google/type/", "confluent/")
 """Files every registry knows; they are not registered as references."""
@@ -66,7 +64,7 @@ class ProtobufSerde:
             hint = "Was the topic written with another message type, or with a schema registry? Then give the registry."
             raise SerializationError(message, detail=f"bytes {shorten(bytes(data))}", hint=hint) from error
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool) -> ProtobufSerde:
+    def with_defaults(self, config: SerdeSettings, is_key: bool) -> ProtobufSerde:
         """The same serde, knowing whether it is used for keys or for values."""
         return replace(self, is_key=is_key) if self.is_key is None else self
 

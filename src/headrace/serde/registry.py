@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from headrace.errors import ConfigError, SerializationError
 
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
+_NOT_FOUND = 404
 _MAX_ANSWER_BYTES = 16 * 1024 * 1024
 
 SubjectName = Callable[[str, bool, str], str]
@@ -66,6 +67,9 @@ class SchemaRegistry(Protocol):
     def schema_by_version(self, subject: str, version: int) -> Schema:
         """One version of ``subject``: what a reference points to."""
 
+    def latest(self, subject: str) -> tuple[int, Schema] | None:
+        """The id and the text of the latest version of ``subject``; None where there is no such subject."""
+
 
 def topic_subject(topic: str, is_key: bool, record_name: str) -> str:
     """``topic-key`` or ``topic-value``: Confluent's default."""
@@ -93,13 +97,20 @@ class InMemorySchemaRegistry:
 
     _ids: dict[Schema, int] = field(default_factory=dict)
     _subjects: dict[str, list[Schema]] = field(default_factory=dict)
+    _chosen: dict[tuple[str, Schema], int] = field(default_factory=dict)
+    """Ids that were chosen elsewhere, where one schema may have several."""
 
     def register(self, subject: str, schema: Schema) -> int:
         """The id of ``schema``; equal schemas have one id under all subjects."""
         versions = self._subjects.setdefault(subject, [])
         if schema not in versions:
             versions.append(schema)
-        return self._ids.setdefault(schema, len(self._ids) + 1)
+        if schema not in self._ids:
+            self._ids[schema] = max((*self._ids.values(), *self._chosen.values()), default=0) + 1
+        return self._id(subject, schema)
+
+    def _id(self, subject: str, schema: Schema) -> int:
+        return self._chosen.get((subject, schema), self._ids[schema])
 
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:
         """Where ``schema`` stands under ``subject``."""
@@ -107,23 +118,33 @@ class InMemorySchemaRegistry:
         if schema not in versions:
             message = f"the schema is not registered under subject {subject}"
             raise SerializationError(message, hint="Register it, or leave auto_register on.")
-        return RegisteredSchema(self._ids[schema], subject, versions.index(schema) + 1)
+        return RegisteredSchema(self._id(subject, schema), subject, versions.index(schema) + 1)
 
     def schema_by_id(self, schema_id: int) -> Schema:
-        """The schema with that id."""
-        for schema, known_id in self._ids.items():
+        chosen = ((schema, known_id) for (_, schema), known_id in self._chosen.items())
+        for schema, known_id in (*chosen, *self._ids.items()):
             if known_id == schema_id:
                 return schema
         message = f"the registry has no schema with id {schema_id}"
         raise SerializationError(message)
 
     def schema_by_version(self, subject: str, version: int) -> Schema:
-        """One version of ``subject``."""
         versions = self._subjects.get(subject, [])
         if not 1 <= version <= len(versions):
             message = f"the registry has no version {version} of subject {subject}"
             raise SerializationError(message)
         return versions[version - 1]
+
+    def latest(self, subject: str) -> tuple[int, Schema] | None:
+        """The id and the text of the latest version of ``subject``."""
+        versions = self._subjects.get(subject)
+        return (self._id(subject, versions[-1]), versions[-1]) if versions else None
+
+    def register_as(self, subject: str, schema: Schema, schema_id: int) -> None:
+        """Register a schema under an id that was chosen elsewhere."""
+        self._ids.setdefault(schema, schema_id)
+        self._chosen[subject, schema] = schema_id
+        self.register(subject, schema)
 
     @property
     def subjects(self) -> tuple[str, ...]:
@@ -169,15 +190,23 @@ class HttpSchemaRegistry:
         return RegisteredSchema(_whole(answer, "id"), subject, _whole(answer, "version"))
 
     def schema_by_id(self, schema_id: int) -> Schema:
-        """The schema with that id."""
         if schema_id not in self._schemas:
             answer = self._call("GET", f"/schemas/ids/{schema_id}")
             self._schemas[schema_id] = _schema_of(answer)
         return self._schemas[schema_id]
 
     def schema_by_version(self, subject: str, version: int) -> Schema:
-        """One version of ``subject``."""
         return _schema_of(self._call("GET", f"/subjects/{_quoted(subject)}/versions/{version}"))
+
+    def latest(self, subject: str) -> tuple[int, Schema] | None:
+        """The id and the text of the latest version of ``subject``."""
+        try:
+            answer = self._call("GET", f"/subjects/{_quoted(subject)}/versions/latest")
+        except SerializationError as error:
+            if isinstance(error.__cause__, urllib.error.HTTPError) and error.__cause__.code == _NOT_FOUND:
+                return None
+            raise
+        return _whole(answer, "id"), _schema_of(answer)
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         request = urllib.request.Request(

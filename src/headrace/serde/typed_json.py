@@ -107,10 +107,6 @@ def _travelled(kind: Any, annotations: tuple[tuple[Any, dict[str, Any]], ...]) -
     """The serde in another process. A class that came along has lost the module that its annotations speak of."""
     for owner, types in annotations:
         owner.__annotations__ = types
-        # Structs are made by msgspec, whole: one that is sent as code instead of a name arrives without its fields.
-        if isinstance(owner, msgspec.StructMeta) and not set(types) <= set(owner.__struct_fields__):
-            message = f"the msgspec.Struct {_name(owner)} cannot travel to another process with the program"
-            raise SerializationError(message, hint="Put it into a module of its own that the program imports.")
     return TypedJsonSerde(kind)
 
 

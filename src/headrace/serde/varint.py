@@ -22,10 +22,12 @@ def write_varint(number: int) -> bytes:
 
 def read_varint(data: bytes, start: int = 0) -> tuple[int, int]:
     """The number at ``start`` of ``data`` and the position after it. Raises ValueError where there is none."""
-    zigzag = 0
-    for index, byte in enumerate(data[start : start + _MAX_SIZE]):
-        zigzag |= (byte & 0x7F) << (7 * index)
+    zigzag = shift = 0
+    for at in range(start, min(start + _MAX_SIZE, len(data))):
+        byte = data[at]
+        zigzag |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return zigzag >> 1 ^ -(zigzag & 1), start + index + 1
+            return zigzag >> 1 ^ -(zigzag & 1), at + 1
+        shift += 7
     message = f"no variable-length integer at byte {start}"
     raise ValueError(message)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from headrace.errors import ArgumentError, SerializationError
 from headrace.partitioning import default_partition
 from headrace.serde import bytes_keys
 from headrace.serde.contract import Serde, shorten, wrong_type
-from headrace.serde.wrapping import known_inner, resolve_inner
+from headrace.serde.defaults import SerdeSettings, known_inner, resolve_inner
 from headrace.type_variables import T
 from headrace.windows import MAX_TIMESTAMP, SessionWindow, TimeWindow, Window, Windowed
-
-if TYPE_CHECKING:
-    from headrace.config import StreamsConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,7 @@ class InnerKeyPartitioner:
     def __call__(self, topic: str, key: Windowed[Any], value: Any, num_partitions: int) -> int:
         return default_partition(_key_bytes(self.inner, topic, key, "windowed()"), num_partitions)
 
-    def with_defaults(self, config: StreamsConfig) -> InnerKeyPartitioner:
+    def with_defaults(self, config: SerdeSettings) -> InnerKeyPartitioner:
         """The same with the default serde, where none was given."""
         return InnerKeyPartitioner(resolve_inner(self.inner, config, is_key=True))
 
@@ -67,7 +64,7 @@ class TimeWindowedSerde(Generic[T]):
         """The serde that reads the keys of a window store's changelog topic."""
         return replace(self, is_changelog=True)
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> TimeWindowedSerde[T]:
+    def with_defaults(self, config: SerdeSettings, is_key: bool = True) -> TimeWindowedSerde[T]:
         """The same serde with its inner one filled in."""
         return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
 
@@ -110,7 +107,7 @@ class SessionWindowedSerde(Generic[T]):
         inner_key: Any = inner.deserialize(topic, key)
         return Windowed(inner_key, _window(SessionWindow, start, end, data))
 
-    def with_defaults(self, config: StreamsConfig, is_key: bool = True) -> SessionWindowedSerde[T]:
+    def with_defaults(self, config: SerdeSettings, is_key: bool = True) -> SessionWindowedSerde[T]:
         """The same serde with its inner one filled in."""
         return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
 

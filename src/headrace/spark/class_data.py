@@ -22,6 +22,7 @@ import pyspark
 from pyspark import SparkContext
 from pyspark.find_spark_home import _find_spark_home
 
+from headrace.java_program import java_program
 from headrace.private_directories import make_private
 
 log = logging.getLogger(__name__)
@@ -104,9 +105,12 @@ class ArchiveMaker:
         self._is_closed = False
         places = {"classes": classes, "archive": self._unfinished}
         options = [option.format(**places) if option.startswith("-XX:Shared") else option for option in command]
-        # In a session of its own: a Ctrl-C on the terminal is not for it.
+        # In a session of its own: a Ctrl-C on the terminal is not for it. A shell says "Killed" where that is wanted.
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", _WATCHED, "sh", *options], stdin=subprocess.PIPE, start_new_session=True
+            ["/bin/sh", "-c", _WATCHED, "sh", *options],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         self._thread = threading.Thread(target=self._finish, name="headrace-class-data", daemon=True)
         self._thread.start()
@@ -175,8 +179,7 @@ def _cache_directory() -> Path:
 
 def _installation() -> str:
     """Another Java, another Spark or other jars have another archive."""
-    home = os.environ.get("JAVA_HOME")
-    java = Path(home, "bin", "java") if home else Path(shutil.which("java") or "java")
+    java = java_program(os.environ) or Path("java")
     jars = Path(_find_spark_home(), "jars")
     parts = [pyspark.__version__, str(java.resolve()), str(jars), os.environ.get("SPARK_CONF_DIR", "")]
     parts += [str(place.stat().st_mtime_ns) for place in (java, jars) if place.exists()]

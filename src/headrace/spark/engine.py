@@ -1,35 +1,35 @@
-"""The batch engine on Spark: one streaming query, one job per batch, one commit at its end.
+"""The engine on Spark: one streaming query, one job per batch, one decision at its end.
 
-Everything that has to outlive the process is in that commit: offsets, outputs, changelogs, versions of stores. So the
+Everything that has to outlive the process is in that decision: offsets, outputs, changelogs, versions of stores. So the
 checkpoint of the query is disposable. Each start has a new one, and a batch that was under way when the process ended
 is planned anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from pyspark.sql import SparkSession
 
-from headrace.batch.application import Application
+from headrace.application.layout import Application
+from headrace.batch.batch_size import BatchSize
 from headrace.batch.coordinator import Coordinator
-from headrace.batch.order import BatchOrder
-from headrace.batch.parcels import Parcel
 from headrace.batch.reports import BatchReport, BatchUnderWay
+from headrace.batch.runner import BatchRunner
+from headrace.clock import now_ms
 from headrace.errors import IllegalStateError
-from headrace.failpoints import reach
-from headrace.spark.query import BatchQuery, Job
+from headrace.spark.frames import store_dataframe
+from headrace.spark.job import SparkJob
+from headrace.spark.jvm import EXECUTION_ERRORS, explained
+from headrace.spark.query import BatchQuery
 from headrace.spark.session import close_session, existing_session, is_alive, open_session
-from headrace.task.clock import system_clock
+from headrace.spark.worker_path import shared_import_path
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
     from headrace.topology import Topology
-
-BEFORE_JOB, AFTER_JOB, AFTER_COMMIT = "spark.before-job", "spark.after-job", "spark.after-commit"
 
 
 def _ignore(_: Any) -> None:
@@ -51,14 +51,13 @@ class SparkEngine:
     ) -> None:
         """A given ``session`` is used as it is and never stopped. ``on_failure`` hears why the query ended."""
         self._broker = broker
-        self._coordinator = Coordinator(topology, settings, broker, system_clock)
+        self._coordinator = Coordinator(topology, settings, broker, now_ms)
         self._given_session = session or existing_session()
         self._session = self._given_session
         self._threads: int = self.application.config["num.stream.threads"]
         self._on_batch, self._on_failure = on_batch, on_failure
-        self._run: BatchQuery | None = None
-        self._count = 0
-        self.batch_under_way: BatchUnderWay | None = None
+        self._runner: BatchRunner | None = None
+        self._query: BatchQuery | None = None
 
     @property
     def application(self) -> Application:
@@ -75,7 +74,12 @@ class SparkEngine:
     @property
     def is_running(self) -> bool:
         """Whether batches are run."""
-        return self._run is not None and self._run.is_active
+        return self._query is not None and self._query.is_active
+
+    @property
+    def batch_under_way(self) -> BatchUnderWay | None:
+        """The batch that runs now."""
+        return None if self._runner is None else self._runner.under_way
 
     def start(self) -> None:
         """Start the query; returns when it runs."""
@@ -83,14 +87,18 @@ class SparkEngine:
             raise IllegalStateError("the engine runs already")
         if self._session is not None and not is_alive(self._session):
             self._close_session()
-        self._run = BatchQuery(self.session, self.application, self._broker.address, self._run_batch, self._on_failure)
+        with shared_import_path():
+            try:
+                self._query = self._started()
+            except EXECUTION_ERRORS as error:
+                raise explained(error, "Spark could not start the query") from error
 
     def stop(self, timeout: float | None = None) -> bool:
         """End the query after the batch that is under way; False where that takes longer than ``timeout`` seconds."""
-        if self._run is not None:
-            if not self._run.stop(timeout):
+        if self._query is not None:
+            if not self._query.stop(timeout):
                 return False
-            self._run = None
+            self._query = None
         return True
 
     def set_threads(self, count: int) -> None:
@@ -114,16 +122,20 @@ class SparkEngine:
 
     def run_until_idle(self) -> int:
         """Wait until nothing is due any more; how many batches that took."""
-        before = self._count
-        if self._run is None:
+        if self._query is None:
             self.start()
-        assert self._run is not None
-        self._run.process_all()
-        return self._count - before
+        assert self._query is not None and self._runner is not None
+        before = self._runner.count
+        self._query.process_all()
+        return self._runner.count - before
 
     def renew_lease(self) -> None:
         """Hold the application for another while; FencedError where another process took it over."""
         self._coordinator.lease.renew()
+
+    def dataframe(self, table: Any) -> Any:
+        """An Arrow table as a DataFrame of the session."""
+        return store_dataframe(self.session, table)
 
     def close(self) -> None:
         """Stop, and give the application back."""
@@ -138,23 +150,13 @@ class SparkEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _started(self) -> BatchQuery:
+        application = self.application
+        job = SparkJob(self.session, application, self._broker.config)
+        self._runner = BatchRunner(self._coordinator, job, self._on_batch, BatchSize())
+        return BatchQuery(application, job, self._runner, self._on_failure)
+
     def _close_session(self) -> None:
         if self._given_session is None and self._session is not None:
             close_session(self._session)
             self._session = None
-
-    def _run_batch(self, records: int, job: Job) -> None:
-        def run(batch: BatchOrder) -> Iterator[Parcel]:
-            self.batch_under_way = BatchUnderWay(batch.batch_id, records, batch.now_ms / 1000)
-            reach(BEFORE_JOB)
-            parcels = job(msgspec.msgpack.encode(batch))
-            reach(AFTER_JOB)
-            return parcels
-
-        try:
-            report = self._coordinator.run(run)
-        finally:
-            self.batch_under_way = None
-        reach(AFTER_COMMIT)
-        self._count += 1
-        self._on_batch(report)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 from pyspark.errors import PySparkException
@@ -26,6 +27,9 @@ from headrace.spark.jvm_output import JvmOutput
 
 SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 """What calls to Spark raise; the last one where its JVM is gone."""
+EXECUTION_ERRORS = (*SPARK_ERRORS, pa.ArrowException)
+"""The same for calls that bring rows."""
+_HEAD_LINES = 12
 _START_SECONDS = 180.0
 """On a busy machine a JVM takes minutes for what it does in seconds otherwise."""
 _LOOK_SECONDS = 0.05
@@ -76,6 +80,18 @@ def end_of_jvm(error: BaseException) -> StreamsError | None:
         return None
 
 
+def explained(error: BaseException, message: str) -> StreamsError:
+    """An error of Spark's as ours: how its JVM ended, else what it said, without the stack traces."""
+    ended = end_of_jvm(error)
+    if ended is not None:
+        return ended
+    said = str(error).strip().splitlines()
+    causes = [line for line in said[_HEAD_LINES:] if line.startswith(("Caused by: ", "headrace.errors."))]
+    failure = StreamsError(message, detail="\n".join(dict.fromkeys(said[:_HEAD_LINES] + causes)))
+    failure.__cause__ = error
+    return failure
+
+
 def check_callbacks() -> None:
     """Refuse to wait for callbacks that cannot come: py4j listens with ``select``, which knows 1,024 files only."""
     server = vars(SparkContext._gateway).get("_callback_server")
@@ -85,6 +101,12 @@ def check_callbacks() -> None:
         raise StreamsError(
             message, hint="Start the application, or the first one of a process, before they are opened."
         )
+
+
+def hide_output() -> None:
+    """Show no more of what a JVM says that was started here; the next session shows it again."""
+    if _ours is not None:
+        _ours.output.hide()
 
 
 def kill_jvm() -> None:

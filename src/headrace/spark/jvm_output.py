@@ -43,6 +43,10 @@ class JvmOutput:
             self._is_shown = True
             self._last.clear()
 
+    def hide(self) -> None:
+        """It is about to end: threads that are torn away have much to say then, and nothing of it matters."""
+        self._is_shown = False
+
     def last_lines(self, seconds: float) -> str:
         """What it said last; for a JVM that has ended, up to its end, which may take some ``seconds`` to arrive."""
         self._thread.join(seconds)

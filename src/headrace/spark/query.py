@@ -1,97 +1,71 @@
-"""One run of the streaming query: each batch that the source plans becomes one job, a straight chain of levels."""
+"""One run of the streaming query: Structured Streaming says when, the runner does what is due."""
 
 from __future__ import annotations
 
 import shutil
 import threading
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-import msgspec
-import pyarrow as pa
-from pyspark import Broadcast
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
-from headrace.batch.parcels import Parcel
-from headrace.batch.reading_plan import PlannedBatch, parcels, reading_plan
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
 from headrace.spark.gate import BatchGate
-from headrace.spark.jvm import SPARK_ERRORS, check_callbacks, end_of_jvm
-from headrace.spark.parcel_rows import SCHEMA, TARGET, from_batches
-from headrace.spark.shipping import packed
-from headrace.spark.source import FORMAT, RangeSource, SourceOptions, planned
-from headrace.spark.worker import FirstLevelFunction, LevelFunction, Shipment
+from headrace.spark.hosts import end_hosts
+from headrace.spark.jvm import EXECUTION_ERRORS, check_callbacks, explained
+from headrace.spark.source import FORMAT, DueServer, DueSource
 from headrace.waiting import BATCH_SECONDS, join, overdue, within
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from headrace.batch.application import Application
-
-Job: TypeAlias = Callable[[bytes], "Iterator[Parcel]"]
-"""Runs the tasks of a batch, given its packed order; what comes back is for the commit."""
+    from headrace.application.layout import Application
+    from headrace.batch.runner import BatchRunner
+    from headrace.spark.job import SparkJob
 
 _SQL = {
-    # The chain is short and known: planning it anew while it runs costs more than it can win.
-    "spark.sql.adaptive.enabled": "false",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1",
     # Without it Spark waits for ever for its thread to end.
     "spark.sql.streaming.stopTimeout": "45s",
-    # A task that runs again sends something else each time. The commit checks who read what, and runs the batch again.
-    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
-    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
-    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
-    # Rows are large.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
 }
-_SPARK_ERRORS = (*SPARK_ERRORS, pa.ArrowException)
 _LOOK_SECONDS = 0.2
 _START_SECONDS = 0.02
-_HEAD_LINES = 12
 _START_TRIES = 5
 _BEGIN_SECONDS = 120.0
 _END_SECONDS = 60.0
 _STOPPING = "the streaming query to stop"
 _IDLE = "Spark to say that nothing is due"
+_FAILED = "Spark could not run the batch"
 _TOO_SLOW = "failed to connect back"
 
 
 class BatchQuery:
-    """The query from start to end.
-
-    ``run_batch`` is called for each batch with the number of its records, ``on_failure`` if it ends by an error.
-    """
+    """The query from start to end. ``on_failure`` hears of an error that ends it."""
 
     def __init__(
         self,
-        session: SparkSession,
         application: Application,
-        broker: str,
-        run_batch: Callable[[int, Job], None],
+        job: SparkJob,
+        runner: BatchRunner,
         on_failure: Callable[[BaseException], None],
     ) -> None:
-        self._run_batch, self._on_failure = run_batch, on_failure
-        self._levels = len(application.levels.levels)
-        self._plan = reading_plan(application)
+        self._job, self._runner, self._on_failure = job, runner, on_failure
+        self._directory = _new_checkpoint(application.config.application_dir, job.run)
         self._gate = BatchGate()
         self._ending = threading.Lock()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
-        shipped = Shipment(uuid.uuid4().hex, broker, packed(application))
-        self._directory = _new_checkpoint(application.config.application_dir, shipped.run)
+        self._due = DueServer(self._is_due)
         try:
-            self._groups = max(1, min(len(self._plan.tasks), session.sparkContext.defaultParallelism))
-            self._shipment: Broadcast[Shipment] = session.sparkContext.broadcast(shipped)
-            self._query = self._start(session, SourceOptions(broker, self._plan), application.config["poll.ms"])
-        except _SPARK_ERRORS as error:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            raise _explained(error, "Spark could not start the query") from error
+            self._query = self._start(f"headrace-{application.id}", application.config["poll.ms"])
+        except BaseException:
+            self._clear()
+            raise
         self._watcher = threading.Thread(target=self._watch, name="headrace-watcher", daemon=True)
         self._watcher.start()
 
@@ -103,11 +77,12 @@ class BatchQuery:
     def process_all(self) -> None:
         """Wait until nothing is due; raises what made it fail."""
         try:
-            within(_BEGIN_SECONDS, _IDLE, self._query.processAllAvailable, lambda: self._gate.is_busy)
-        except (StreamsError, *_SPARK_ERRORS) as error:
+            with self._runner.waiting():
+                within(_BEGIN_SECONDS, _IDLE, self._query.processAllAvailable, lambda: self._gate.is_busy)
+        except (StreamsError, *EXECUTION_ERRORS) as error:
             if self._failure is None:
                 # One that does not answer has failed, too: who waits for the application's end hears of it.
-                self._failure = error if isinstance(error, StreamsError) else _explained(error)
+                self._failure = error if isinstance(error, StreamsError) else explained(error, _FAILED)
         if self._failure is not None:
             raise self._failure
 
@@ -124,47 +99,39 @@ class BatchQuery:
         join(self._watcher, _END_SECONDS)
         return True
 
-    def _start(self, session: SparkSession, options: SourceOptions, poll_ms: int) -> StreamingQuery:
-        own = session.newSession()
-        for name, value in {**_SQL, "spark.sql.streaming.pollingDelay": f"{max(1, poll_ms)}ms"}.items():
-            own.conf.set(name, value)
-        own.dataSource.register(RangeSource)
-        ranges = own.readStream.format(FORMAT).option("headrace", msgspec.json.encode(options).decode()).load()
+    def _start(self, name: str, poll_ms: int) -> StreamingQuery:
+        session = self._job.session
+        for setting, value in {**_SQL, "spark.sql.streaming.pollingDelay": f"{max(1, poll_ms)}ms"}.items():
+            session.conf.set(setting, value)
+        session.dataSource.register(DueSource)
+        nothing = session.readStream.format(FORMAT).option("path", str(self._due.path)).load()
         # On this machine, whatever file system Spark takes a path to be in.
         location = f"file://{self._directory.absolute()}"
-        writer = ranges.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", location)
+        writer = nothing.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", location)
         check_callbacks()
         for left in reversed(range(_START_TRIES)):
-            query = writer.queryName(f"headrace-{options.plan.application}").start()
+            query = writer.queryName(name).start()
             if _has_begun(query) or not left:
                 break
         return query
 
-    def _on_batch(self, ranges: DataFrame, number: int) -> None:
+    def _is_due(self) -> bool:
+        """Plan the next batch. Asked by Spark, through the source."""
+        try:
+            return self._failure is None and self._runner.plan()
+        except BaseException as error:
+            self._failure = error
+            return False
+
+    def _on_batch(self, nothing: DataFrame, number: int) -> None:
         with self._gate.batch() as may_begin:
-            # Skipping a batch is harmless: what is not committed is planned again.
+            # Skipping a batch is harmless: what is not decided is planned again. Spark begins with an empty one.
             if not may_begin or self._failure is not None:
                 return
             try:
-                batch = planned(self._directory, number)
-                if batch is not None:
-                    self._run_batch(batch.records, lambda order: self._job(ranges.sparkSession, batch, order))
+                self._runner.run()
             except BaseException as error:
                 self._failure = error
-
-    def _job(self, session: SparkSession, batch: PlannedBatch, order: bytes) -> Iterator[Parcel]:
-        groups: list[list[Parcel]] = [[] for _ in range(self._groups)]
-        for parcel in parcels(self._plan, batch):
-            groups[parcel.target % len(groups)].append(parcel)
-        try:
-            numbers = session.range(0, len(groups), numPartitions=len(groups))
-            rows = numbers.mapInArrow(FirstLevelFunction(self._shipment, order, groups), SCHEMA)
-            for level in range(1, self._levels):
-                shuffled = rows.repartitionById(len(groups), TARGET)
-                rows = shuffled.mapInArrow(LevelFunction(self._shipment, order, level), SCHEMA)
-            return from_batches(rows.toArrow().to_batches())
-        except _SPARK_ERRORS as error:
-            raise _explained(error) from error
 
     def _watch(self) -> None:
         """Wait for the end, and tell of a failure."""
@@ -172,8 +139,8 @@ class BatchQuery:
             while self._failure is None and self.is_active:
                 if self._query.awaitTermination(_LOOK_SECONDS):  # type: ignore[arg-type]
                     break
-        except _SPARK_ERRORS as error:
-            self._failure = self._failure or _explained(error)
+        except EXECUTION_ERRORS as error:
+            self._failure = self._failure or explained(error, _FAILED)
         if not self.is_active:
             return
         failure = self._failure or StreamsError("the streaming query was stopped by somebody else")
@@ -191,21 +158,26 @@ class BatchQuery:
         try:
             within(_END_SECONDS, _STOPPING, self._stop_query)
         finally:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._clear()
             self._ended.set()
+
+    def _clear(self) -> None:
+        self._due.close()
+        end_hosts(self._job.run)
+        shutil.rmtree(self._directory, ignore_errors=True)
 
     def _stop_query(self) -> None:
         try:
             self._query.stop()
-            self._shipment.unpersist()
-        except _SPARK_ERRORS as error:
+            self._job.close()
+        except EXECUTION_ERRORS as error:
             if self._still_runs():
-                raise _explained(error, "Spark could not stop the query") from error
+                raise explained(error, "Spark could not stop the query") from error
 
     def _still_runs(self) -> bool:
         try:
             return self._query.isActive
-        except _SPARK_ERRORS:
+        except EXECUTION_ERRORS:
             return False  # Spark itself is gone.
 
 
@@ -230,14 +202,3 @@ def _has_begun(query: StreamingQuery) -> bool:
         time.sleep(_START_SECONDS)
     failure = query.exception()
     return failure is None or _TOO_SLOW not in str(failure)
-
-
-def _explained(error: BaseException, message: str = "Spark could not run the batch") -> StreamsError:
-    ended = end_of_jvm(error)
-    if ended is not None:
-        return ended
-    said = str(error).strip().splitlines()
-    causes = [line for line in said[_HEAD_LINES:] if line.startswith("Caused by: ")]
-    failure = StreamsError(message, detail="\n".join(said[:_HEAD_LINES] + causes))
-    failure.__cause__ = error
-    return failure

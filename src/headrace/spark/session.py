@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from headrace.errors import StreamsError, is_debugging
 from headrace.python_path import python_path
 from headrace.spark.class_data import java_options
-from headrace.spark.jvm import kill_jvm, own_jvm
+from headrace.spark.jvm import hide_output, kill_jvm, own_jvm
 from headrace.waiting import within
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ def is_alive(session: SparkSession) -> bool:
 
 def close_session(session: SparkSession) -> None:
     """Stop a session of our own. Where its JVM is gone, or has to be killed, the next session gets a new one."""
+    hide_output()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)

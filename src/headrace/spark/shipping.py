@@ -11,7 +11,10 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+import msgspec
 from pyspark import cloudpickle
+
+from headrace.spark.struct_travel import reduce_meta, reduce_struct
 
 # msgspec notes on a class how to read it, in an object that cannot be pickled. It makes the note again when needed.
 _NOTE = "__msgspec_cache__"
@@ -58,6 +61,7 @@ _REDUCERS: ChainMap[Any, Any] = ChainMap(
         # A field has no default where its default is this one object: a copy of it would be taken for a default.
         type(dataclasses.MISSING): lambda _: "MISSING",
         _Cached: _reduce_cached,
+        msgspec.Meta: reduce_meta,
     },
     cloudpickle.Pickler.dispatch_table,
 )
@@ -72,4 +76,6 @@ class ProgramPickler(cloudpickle.Pickler):
         """Called for each object; classes travel without what msgspec has noted on them."""
         if isinstance(obj, type) and _NOTE in vars(obj):
             delattr(obj, _NOTE)
-        return super().reducer_override(obj)  # type: ignore[no-untyped-call]
+        reduced = super().reducer_override(obj)  # type: ignore[no-untyped-call]
+        is_by_value = isinstance(reduced, tuple)
+        return reduce_struct(obj, reduced[2][0]) if is_by_value and isinstance(obj, msgspec.StructMeta) else reduced

@@ -1,62 +1,67 @@
-"""The streaming data source: plans what each batch reads. Records do not pass through it; tasks read them themselves.
+"""The streaming data source: tells Spark that a batch is due, and nothing else. No row passes through it.
 
-Its offset is the plan of a batch. Structured Streaming asks for the latest one again and again, writes it down, and
-runs a batch when it is another one than before. The driver reads the plan there (``planned``): rows would cost another
-process for each Spark task.
+Structured Streaming asks for the latest offset again and again, and runs a batch when it is another one than before.
+The source is in a process of its own and knows nothing: it asks the driver, which plans, over a socket that only the
+user who runs it can open.
 """
 
 from __future__ import annotations
 
+import socket
 import sys
-from collections.abc import Iterator
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingUnixStreamServer
 from types import TracebackType
 from typing import Any
 
-import msgspec
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit
 from pyspark.sql.types import BinaryType, StructField, StructType
 
-from headrace.batch.batch_size import BatchSize
-from headrace.batch.failures import pack_failure, unpack_failure
-from headrace.batch.reading_plan import PlannedBatch, Planner, ReadingPlan
-from headrace.broker import open_broker
-from headrace.task.clock import system_clock
-
 FORMAT = "headrace"
 _NO_ROWS = StructType([StructField("nothing", BinaryType())])
+_ASK, _YES, _NO = b"?", b"y", b"n"
+_END_SECONDS = 0.05
 
 
-class SourceOptions(msgspec.Struct, frozen=True):
-    """What the source has to know; it runs in a process of its own."""
+class DueServer(ThreadingUnixStreamServer):
+    """The driver's side. ``is_due`` is called by one thread at a time: Spark asks between two batches."""
 
-    broker: str
-    plan: ReadingPlan
+    daemon_threads, block_on_close = True, False
 
+    def __init__(self, is_due: Callable[[], bool]) -> None:
+        self.is_due = is_due
+        # Below the directory for temporary files: the path of a socket may have 107 bytes and no more.
+        self._directory = tempfile.TemporaryDirectory(prefix="headrace-")
+        self.path = Path(self._directory.name, "due")
+        super().__init__(str(self.path), _Answers)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(_END_SECONDS,), name="headrace-due", daemon=True
+        )
+        self._thread.start()
 
-class _Offset(msgspec.Struct, frozen=True):
-    """A plan, or why there is none; neither before the first batch."""
-
-    number: int = 0
-    plan: PlannedBatch | None = None
-    failure: bytes | None = None
-
-
-def planned(checkpoint: Path, number: int) -> PlannedBatch | None:
-    """What the source planned for a batch that has begun; raises why it could not.
-
-    None where nothing is due: Spark begins with a batch even then.
-    """
-    # Structured Streaming writes a version, its own notes, and the offset of each source, a line each.
-    line = (checkpoint / "offsets" / str(number)).read_text().splitlines()[-1]
-    offset = msgspec.json.decode(line, type=_Offset)
-    if offset.failure is not None:
-        raise unpack_failure(offset.failure)
-    return offset.plan
+    def close(self) -> None:
+        """Answer no more."""
+        self.shutdown()
+        self.server_close()
+        self._directory.cleanup()
 
 
-class RangeSource(DataSource):
+class _Answers(StreamRequestHandler):
+    server: DueServer
+
+    def handle(self) -> None:
+        # Spark ends the process that asks, and does not wait for its answer.
+        with suppress(ConnectionError):
+            while self.rfile.read(len(_ASK)):
+                self.wfile.write(_YES if self.server.is_due() else _NO)
+
+
+class DueSource(DataSource):
     """``spark.readStream.format("headrace")``; made for one query of one application."""
 
     @classmethod
@@ -68,10 +73,10 @@ class RangeSource(DataSource):
         """A source must have a column."""
         return _NO_ROWS
 
-    def streamReader(self, schema: Any) -> RangeReader:  # noqa: N802
+    def streamReader(self, schema: Any) -> DueReader:  # noqa: N802
         """The reader of a query."""
         sys.excepthook = _ended
-        return RangeReader(msgspec.json.decode(self.options["headrace"], type=SourceOptions))
+        return DueReader(self.options["path"])
 
 
 def _ended(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -80,36 +85,25 @@ def _ended(kind: type[BaseException], error: BaseException, traceback: Traceback
         sys.__excepthook__(kind, error, traceback)
 
 
-class RangeReader(DataSourceStreamReader):
-    """Plans batches from what the broker has and what the application committed."""
+class DueReader(DataSourceStreamReader):
+    """Asks the driver. Its offset is how often the answer was yes."""
 
-    def __init__(self, options: SourceOptions) -> None:
-        self._options = options
-        self._known: Planner | None = None
-        self._latest = _Offset()
-        self._size = BatchSize()
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._driver: socket.socket | None = None
+        self._number = 0
 
     def __reduce__(self) -> tuple[object, ...]:
-        return RangeReader, (self._options,)
+        return DueReader, (self._path,)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Before the first batch. Where to read from is what the broker says is committed, not this."""
-        return _as_json(_Offset())
+        """Before the first batch."""
+        return {"batch": 0}
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """The plan of the next batch; the last one again where nothing is due."""
-        number = self._latest.number + 1
-        try:
-            # Spark asks again as soon as a batch is over.
-            self._size.end()
-            batch = self._planner.next_batch(system_clock(), limit=self._size.limit)
-            if not batch.is_empty:
-                self._latest = _Offset(number, plan=batch)
-                self._size.begin(batch.records)
-        except Exception as error:
-            # In the offset the error gets to the driver as it is; raised here, only its text would.
-            self._latest = _Offset(number, failure=pack_failure(error))
-        return _as_json(self._latest)
+        """Another offset where a batch is due; the last one again where none is."""
+        self._number += self._is_due()
+        return {"batch": self._number}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """None: there are no rows."""
@@ -119,13 +113,18 @@ class RangeReader(DataSourceStreamReader):
         """What no partition has."""
         return iter(())
 
-    @property
-    def _planner(self) -> Planner:
-        if self._known is None:
-            self._known = Planner(self._options.plan, open_broker(self._options.broker))
-        return self._known
+    def stop(self) -> None:
+        """Hang up."""
+        if self._driver is not None:
+            self._driver.close()
+            self._driver = None
 
-
-def _as_json(offset: _Offset) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(offset)
-    return found
+    def _is_due(self) -> bool:
+        if self._driver is None:
+            with ExitStack() as undoing:
+                driver = undoing.enter_context(socket.socket(socket.AF_UNIX))
+                driver.connect(self._path)
+                undoing.pop_all()
+            self._driver = driver
+        self._driver.sendall(_ASK)
+        return self._driver.recv(len(_YES)) == _YES

@@ -101,7 +101,10 @@ def _is_users(thing: Any) -> bool:
 
 
 def _is_of_a_library(thing: Any) -> bool:
+    """Whether ``thing`` comes from a package that the user installed; Headrace, though one, holds what users give."""
     package = _package(thing)
+    if package == "headrace":
+        return False
     file = getattr(sys.modules.get(package), "__file__", None) or ""
     return package in sys.stdlib_module_names or "site-packages" in file
 

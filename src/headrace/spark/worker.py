@@ -1,67 +1,38 @@
-"""What runs inside a Spark task: a level of a batch, for the tasks of one group.
-
-A worker process lives longer than a batch: it keeps the application, the broker and the global stores.
-"""
+"""What runs inside a Spark task: a level of a batch, for the tasks of one group. The group's host does the work."""
 
 from __future__ import annotations
 
-import atexit
-import io
-import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
-from pyspark import Broadcast, cloudpickle
+from pyspark import Broadcast, TaskContext
 
-from headrace.batch.application import Application
-from headrace.batch.failures import pack_failure
-from headrace.batch.global_stores import GlobalStores
-from headrace.batch.level import Level
-from headrace.batch.order import BatchOrder
-from headrace.batch.parcels import Kind, Parcel
-from headrace.broker import open_broker
+from headrace.batch.parcels import Kind as ParcelKind
+from headrace.batch.parcels import Parcel
+from headrace.broker import BrokerConfig
+from headrace.errors import TaskMigratedError
+from headrace.spark import hosts
+from headrace.spark.host_wire import Kind, PeerGoneError, Wire
 from headrace.spark.parcel_rows import from_batches, to_batches
-from headrace.task.clock import clock_from, system_clock
-
-if TYPE_CHECKING:
-    from headrace.broker.port import Broker
 
 
 @dataclass(frozen=True)
 class Shipment:
-    """An application on its way to the workers. Only the driver makes one. Headrace never writes it to a disk."""
+    """An application on its way to the hosts. Only the driver makes one. Headrace never writes it to a disk."""
 
     run: str
     """Names one start of the application."""
-    broker: str
+    broker: BrokerConfig
     application: bytes
-
-
-class _Host:
-    """What this process keeps for one run of an application."""
-
-    def __init__(self, shipment: Shipment) -> None:
-        # What functions print is to be seen when they print it, not when the process ends.
-        if isinstance(sys.stdout, io.TextIOWrapper):
-            sys.stdout.reconfigure(line_buffering=True)
-        self.run = shipment.run
-        self.application: Application = cloudpickle.loads(shipment.application)
-        self.broker: Broker = open_broker(shipment.broker)
-        self.global_stores = GlobalStores(self.application, self.broker, system_clock)
-
-    def close(self) -> None:
-        self.global_stores.close()
-        self.broker.close()
-
-
-_hosts: dict[str, _Host] = {}
+    silent_seconds: float
+    """A host that gives no sign of life for so long is ended, and Spark tries the group again with a new one."""
 
 
 class LevelFunction:
-    """The function of one stage: parcels in, parcels out. An error becomes one, so that Spark does not try it again."""
+    """The function of one stage: parcels in, parcels out."""
 
     def __init__(self, shipment: Broadcast[Shipment], batch: bytes, number: int) -> None:
         self._shipment = shipment
@@ -73,16 +44,29 @@ class LevelFunction:
         return to_batches(self._run(from_batches(batches)))
 
     def _run(self, parcels: Iterator[Parcel]) -> Iterator[Parcel]:
-        try:
-            host = _host(self._shipment.value)
-            batch = msgspec.msgpack.decode(self._batch, type=BatchOrder)
-            stores = host.global_stores.at(batch.global_ends)
-            # The clock of the driver decides what is due: that of another machine may be wrong.
-            clock = clock_from(batch.now_ms)
-            level = Level(host.application, batch, self._number, host.broker, clock=clock, global_stores=stores)
-            yield from level.run(parcels)
-        except Exception as error:
-            yield Parcel(0, Kind.FAILURE, self._number, self._number, 0, 0, "", "", pack_failure(error))
+        """Hand on what is for later levels; the rest is for the host, if there is any."""
+        with ExitStack() as ending:
+            host: Wire | None = None
+            for parcel in parcels:
+                # A visit may need the results of earlier ones.
+                if parcel.kind != ParcelKind.RESULT and not parcel.is_opened_at(self._number):
+                    yield parcel
+                    continue
+                if host is None:
+                    host = ending.enter_context(_connection(self._shipment.value))
+                    self._ask(host)
+                host.send_parcel(parcel)
+            if host is not None:
+                host.send(Kind.END, at_once=True)
+                yield from _answers(host)
+
+    def _ask(self, host: Wire) -> None:
+        shipment = self._shipment.value
+        head = msgspec.msgpack.encode((shipment.run, self._number, shipment.silent_seconds))
+        host.send(Kind.LEVEL, head, self._batch, at_once=True)
+        if host.receive().kind == Kind.UNKNOWN:
+            data = msgspec.msgpack.encode((shipment.run, shipment.broker, shipment.application))
+            host.send(Kind.SHIPMENT, data=data, at_once=True)
 
 
 class FirstLevelFunction(LevelFunction):
@@ -97,19 +81,29 @@ class FirstLevelFunction(LevelFunction):
         return to_batches(self._run(parcel for number in numbers for parcel in self._groups[number]))
 
 
-def _host(shipment: Shipment) -> _Host:
-    host = _hosts.get(shipment.run)
-    if host is None:
-        _close_hosts()
-        host = _hosts[shipment.run] = _Host(shipment)
-    return host
+@contextmanager
+def _connection(shipment: Shipment) -> Iterator[Wire]:
+    """To the host of this group. One that is gone or silent is ended: Spark tries the task again with a new one."""
+    with hosts.host_of(shipment.run, _group(), shipment.silent_seconds) as host:
+        try:
+            yield host
+        except PeerGoneError as gone:
+            if gone.is_silent:
+                hosts.kill(host)
+                message = f"the process of the tasks gave no sign of life for {shipment.silent_seconds:g} s"
+            else:
+                message = "the process of the tasks ended: a function ended it, or it had too little memory"
+            raise TaskMigratedError(message, detail=str(gone)) from gone
 
 
-def _close_hosts() -> None:
-    while _hosts:
-        # An application that has ended may have been removed with its directories.
-        with suppress(Exception):
-            _hosts.popitem()[1].close()
+def _answers(host: Wire) -> Iterator[Parcel]:
+    while (frame := host.receive()).kind != Kind.END:
+        if frame.kind == Kind.PARCEL:
+            yield frame.parcel
 
 
-atexit.register(_close_hosts)
+def _group() -> int:
+    """Which group this Spark task has: each level has as many partitions as there are groups."""
+    context = TaskContext.get()
+    assert context is not None
+    return context.partitionId()

@@ -1,4 +1,4 @@
-"""The ksqlDB dialect: text to trees today; plans, topologies and results follow."""
+"""The ksqlDB dialect: statements to trees, plans, topologies and answers. `headrace.database` runs them on a broker."""
 
 from headrace.sql.errors import SqlError
 from headrace.sql.text.parser import parse, parse_expression

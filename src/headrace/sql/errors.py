@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from headrace.errors import HeadraceError
 
 _SHOWN = 100
 """Characters of a line that an error shows: a statement may be a megabyte in one line."""
+
+
+_WORD = re.compile(r"[A-Za-z0-9_@]+|'[^']*'|`[^`]*`|\"[^\"]*\"")
 
 
 class Place(NamedTuple):
@@ -48,7 +52,12 @@ class SqlError(HeadraceError, ValueError):
     def locate(self, text: str) -> None:
         """Say where in ``text`` it is, if that is known and was not said yet."""
         if self.offset is not None and self.place is None:
-            self.place, self.fragment = place_of(text, self.offset), underlined(text, self.offset, self.offset + 1)
+            self.place, self.fragment = place_of(text, self.offset), underlined(text, self.offset, self._end(text))
+
+    def _end(self, text: str) -> int:
+        """Where the word ends that is wrong; of anything else the first character is marked."""
+        word = _WORD.match(text, self.offset or 0)
+        return (self.offset or 0) + 1 if word is None else word.end()
 
     def __str__(self) -> str:
         where = f"line {self.place}: " if self.place else ""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
+from typing import Any
 
 from headrace.sql.tree.types import BIGINT, BYTES, INTEGER, STRING, Array, Field, Map, SqlType, Struct
 
@@ -31,30 +33,38 @@ class Column:
         return f"{in_back_ticks(self.name)} {type_text(self.type)}{part}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Schema:
     """Columns in order; names are unique in the key, in the value, and between value and headers."""
 
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def key(self) -> tuple[Column, ...]:
         """The columns of the key."""
         return self._of(Part.KEY)
 
-    @property
+    @cached_property
     def value(self) -> tuple[Column, ...]:
         """The columns of the value."""
         return self._of(Part.VALUE)
 
-    @property
+    @cached_property
     def headers(self) -> tuple[Column, ...]:
         """The columns that show headers."""
         return self._of(Part.HEADERS)
 
+    @cached_property
+    def value_types(self) -> Mapping[str, SqlType]:
+        """The types of the columns of the value by their names."""
+        return {column.name: column.type for column in self.value}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Schema, (self.columns,)
+
     def find(self, name: str) -> Column | None:
         """The column of that name."""
-        return next((column for column in self.columns if column.name == name), None)
+        return self._by_name.get(name)
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -62,6 +72,10 @@ class Schema:
     def __str__(self) -> str:
         """As ksqlDB writes a schema, every name in back-ticks."""
         return ", ".join(map(str, self.columns))
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return {column.name: column for column in reversed(self.columns)}
 
     def _of(self, part: Part) -> tuple[Column, ...]:
         return tuple(column for column in self.columns if column.part is part)
@@ -91,6 +105,7 @@ def type_text(type_: SqlType) -> str:
         case Map(key, value):
             return f"MAP<{type_text(key)}, {type_text(value)}>"
         case Struct(fields):
-            return f"STRUCT<{', '.join(f'{in_back_ticks(field.name)} {type_text(field.type)}' for field in fields)}>"
+            listed = ", ".join(f"{in_back_ticks(field.name)} {type_text(field.type)}" for field in fields)
+            return f"STRUCT<{listed or ' '}>"
         case _:
             return str(type_)

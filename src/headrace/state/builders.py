@@ -1,24 +1,20 @@
-"""Store builders: they stack a typed store around the bytes store that a supplier makes.
+"""The builder of typed stores: it stacks layers around the bytes store that a supplier makes.
 
 From the inside: the supplier's store, an adapter where its format is simpler than the builder's, the changelog,
-the cache, the typed store.
+the cache, the typed store. What the shapes of stores do not share is in one table.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import OperatorTypeError
 from headrace.serde.given import given_serde
-from headrace.state.bytes_stores import BytesKeyValueStore, BytesSessionStore, BytesWindowStore
-from headrace.state.layers.adapters import (
-    KeyValueAdapter,
-    PlainKeyValueAsTimestamped,
-    PlainWindowAsTimestamped,
-    WindowAdapter,
-)
+from headrace.state.kinds import WINDOW, StoreKind
+from headrace.state.layers.adapters import plain_as_timestamped
 from headrace.state.layers.headers import HEADERS, SESSION_HEADERS, for_headers, session_for_headers
 from headrace.state.layers.key_value_caching import CachingKeyValueStore
 from headrace.state.layers.logging import (
@@ -35,197 +31,118 @@ from headrace.state.suppliers import TimeOrderedWindowSupplier
 from headrace.state.value_codecs import PLAIN, TIMESTAMPED, ValueCodec
 
 if TYPE_CHECKING:
-    from headrace.serde import Serde
+    from headrace.serde.contract import GivenSerde
 
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The layers of one shape of stores; each is called with the store beneath it and the supplier."""
+
+    with_changelog: Callable[[Any, ValueCodec, Any], Any]
+    with_cache: Callable[[Any, Any], Any]
+    typed: Callable[..., Any]
+    options: tuple[str, ...] = ()
+    """What the typed store wants to know of the supplier."""
+
+
+def _cached_window(store: Any, supplier: Any) -> Any:
+    if isinstance(supplier, TimeOrderedWindowSupplier):
+        return TimeOrderedCachingWindowStore(store, supplier.segment_interval_ms, with_index=supplier.with_index)
+    return CachingWindowStore(store, supplier.segment_interval_ms)
+
+
+_SHAPES = {
+    "kv": _Shape(
+        with_changelog=lambda store, codec, supplier: ChangeLoggingKeyValueStore(store, codec),
+        with_cache=lambda store, supplier: CachingKeyValueStore(store),
+        typed=MeteredKeyValueStore,
+    ),
+    "window": _Shape(
+        with_changelog=lambda store, codec, supplier: ChangeLoggingWindowStore(
+            store, codec, retain_duplicates=supplier.retain_duplicates
+        ),
+        with_cache=_cached_window,
+        typed=MeteredWindowStore,
+        options=("window_size_ms", "retain_duplicates"),
+    ),
+    "session": _Shape(
+        with_changelog=lambda store, codec, supplier: ChangeLoggingSessionStore(store, codec),
+        with_cache=lambda store, supplier: CachingSessionStore(store, supplier.segment_interval_ms),
+        typed=MeteredSessionStore,
+    ),
+}
+
+
 class TypedStoreBuilder(StoreBuilder):
-    """A builder of typed stores from a supplier of bytes stores."""
+    """Builds typed stores of one kind. A store that retains duplicates is never cached: the cache would merge them."""
 
     def __init__(
-        self, supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+        self,
+        kind: StoreKind,
+        supplier: Any,
+        key_serde: GivenSerde[Any] | None = None,
+        value_serde: GivenSerde[Any] | None = None,
+        *,
+        codec: ValueCodec | None = None,
+        shown_as: StoreKind | None = None,
     ) -> None:
+        """``codec`` where changelog records are not as usual; ``shown_as`` for a store that an operator hides."""
         if supplier is None:
             raise OperatorTypeError("a store builder needs a supplier", hint='For example stores.persistent("name").')
         super().__init__(supplier.name)
+        self.kind = shown_as or kind
         self.supplier = supplier
         self.key_serde = given_serde("key_serde", key_serde)
         self.value_serde = given_serde("value_serde", value_serde)
+        self.is_window_store = kind.is_windowed
+        self.retention_ms = getattr(supplier, "retention_ms", None)
+        self.codec = _codec_of(kind) if codec is None else codec
+        self._stored = kind
+        if codec is None and kind == WINDOW and supplier.retain_duplicates:
+            # Duplicates have keys of their own in the changelog, so there is nothing to compact.
+            self.log_config["cleanup.policy"] = "delete"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.supplier!r}>"
 
-    def _supplier_is(self, quality: str) -> bool:
-        return bool(getattr(self.supplier, quality, False))
-
-
-class KeyValueStoreBuilder(TypedStoreBuilder):
-    """Builds key-value stores."""
-
-    store_type = "kv"
-    codec: ValueCodec = PLAIN
-
-    def build(self) -> MeteredKeyValueStore:
-        store = self._for_codec(self.supplier.get())
+    def build(self) -> Any:
+        supplier, shape = self.supplier, _SHAPES[self._stored.shape]
+        store = self._adapted(supplier.get())
         if self.logging_enabled:
-            store = ChangeLoggingKeyValueStore(store, self.codec)
-        if self.caching_enabled:
-            store = CachingKeyValueStore(store)
-        return MeteredKeyValueStore(
-            store,
-            self.store_type,
-            self.key_serde,
-            self.value_serde,
-            codec=self.codec,
-            metrics_scope=self.supplier.metrics_scope,
-        )
-
-    def _for_codec(self, store: BytesKeyValueStore) -> BytesKeyValueStore:
-        return store
-
-
-class TimestampedKeyValueStoreBuilder(KeyValueStoreBuilder):
-    """Builds key-value stores whose values have timestamps."""
-
-    store_type = "timestamped_kv"
-    codec: ValueCodec = TIMESTAMPED
-
-    def _for_codec(self, store: BytesKeyValueStore) -> BytesKeyValueStore:
-        if store.persistent and not self._supplier_is("is_timestamped"):
-            return PlainKeyValueAsTimestamped(store)
-        store.codec = TIMESTAMPED
-        return store
-
-
-class HeadersKeyValueStoreBuilder(KeyValueStoreBuilder):
-    """Builds key-value stores whose values have timestamps and headers."""
-
-    store_type = "timestamped_kv_with_headers"
-    codec: ValueCodec = HEADERS
-
-    def _for_codec(self, store: BytesKeyValueStore) -> BytesKeyValueStore:
-        has_headers, is_timestamped = self._supplier_is("has_headers"), self._supplier_is("is_timestamped")
-        return for_headers(store, KeyValueAdapter, has_headers=has_headers, is_timestamped=is_timestamped)
-
-
-class WindowStoreBuilder(TypedStoreBuilder):
-    """Builds window stores. One that retains duplicates is never cached: the cache would merge them."""
-
-    is_window_store = True
-    store_type = "window"
-    codec: ValueCodec = PLAIN
-
-    def __init__(
-        self, supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> None:
-        super().__init__(supplier, key_serde, value_serde)
-        self.retention_ms = supplier.retention_ms
-        if supplier.retain_duplicates:
-            self.log_config.update(self._duplicates_log_config())
-
-    def build(self) -> MeteredWindowStore:
-        supplier = self.supplier
-        store = self._for_codec(supplier.get())
-        if supplier.retain_duplicates and self.caching_enabled:
+            store = shape.with_changelog(store, self.codec, supplier)
+        if self.caching_enabled and getattr(supplier, "retain_duplicates", False):
             log.warning("store %s retains duplicates and is therefore not cached", self.name)
-            self.caching_enabled = False
-        if self.logging_enabled:
-            store = ChangeLoggingWindowStore(store, self.codec, retain_duplicates=supplier.retain_duplicates)
-        if self.caching_enabled:
-            store = self._cached(store)
-        return MeteredWindowStore(
+        elif self.caching_enabled:
+            store = shape.with_cache(store, supplier)
+        return shape.typed(
             store,
-            self.store_type,
+            self.kind,
             self.key_serde,
             self.value_serde,
-            window_size_ms=supplier.window_size_ms,
             codec=self.codec,
             metrics_scope=supplier.metrics_scope,
-            retain_duplicates=supplier.retain_duplicates,
+            **{name: getattr(supplier, name) for name in shape.options},
         )
 
-    def _cached(self, store: BytesWindowStore) -> BytesWindowStore:
-        supplier = self.supplier
-        if isinstance(supplier, TimeOrderedWindowSupplier):
-            return TimeOrderedCachingWindowStore(store, supplier.segment_interval_ms, with_index=supplier.with_index)
-        return CachingWindowStore(store, supplier.segment_interval_ms)
-
-    def _for_codec(self, store: BytesWindowStore) -> BytesWindowStore:
-        return store
-
-    def _duplicates_log_config(self) -> Mapping[str, str]:
-        # Duplicates have keys of their own in the changelog, so there is nothing to compact.
-        return {"cleanup.policy": "delete"}
-
-
-class TimestampedWindowStoreBuilder(WindowStoreBuilder):
-    """Builds window stores whose values have timestamps."""
-
-    store_type = "timestamped_window"
-    codec: ValueCodec = TIMESTAMPED
-
-    def _for_codec(self, store: BytesWindowStore) -> BytesWindowStore:
-        if store.persistent and not self._supplier_is("is_timestamped"):
-            return PlainWindowAsTimestamped(store)
+    def _adapted(self, store: Any) -> Any:
+        """The supplier's store as one that takes values of this kind; stores in memory keep any bytes."""
+        is_timestamped = getattr(self.supplier, "is_timestamped", False)
+        has_headers = getattr(self.supplier, "has_headers", False)
+        if self._stored.headers and self._stored.shape == "session":
+            return session_for_headers(store, has_headers=has_headers)
+        if self._stored.headers:
+            return for_headers(store, has_headers=has_headers, is_timestamped=is_timestamped)
+        if not self._stored.timestamped:
+            return store
+        if store.persistent and not is_timestamped:
+            return plain_as_timestamped(store)
         store.codec = TIMESTAMPED
         return store
 
-    def _duplicates_log_config(self) -> Mapping[str, str]:
-        return {}
 
-
-class HeadersWindowStoreBuilder(WindowStoreBuilder):
-    """Builds window stores whose values have timestamps and headers."""
-
-    store_type = "timestamped_window_with_headers"
-    codec: ValueCodec = HEADERS
-
-    def _for_codec(self, store: BytesWindowStore) -> BytesWindowStore:
-        has_headers, is_timestamped = self._supplier_is("has_headers"), self._supplier_is("is_timestamped")
-        return for_headers(store, WindowAdapter, has_headers=has_headers, is_timestamped=is_timestamped)
-
-    def _duplicates_log_config(self) -> Mapping[str, str]:
-        return {}
-
-
-class SessionStoreBuilder(TypedStoreBuilder):
-    """Builds session stores."""
-
-    is_window_store = True
-    store_type = "session"
-    codec: ValueCodec = PLAIN
-
-    def __init__(
-        self, supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-    ) -> None:
-        super().__init__(supplier, key_serde, value_serde)
-        self.retention_ms = supplier.retention_ms
-
-    def build(self) -> MeteredSessionStore:
-        store = self._for_codec(self.supplier.get())
-        if self.logging_enabled:
-            store = ChangeLoggingSessionStore(store, self.codec)
-        if self.caching_enabled:
-            store = CachingSessionStore(store, self.supplier.segment_interval_ms)
-        return MeteredSessionStore(
-            store,
-            self.store_type,
-            self.key_serde,
-            self.value_serde,
-            codec=self.codec,
-            metrics_scope=self.supplier.metrics_scope,
-        )
-
-    def _for_codec(self, store: BytesSessionStore) -> BytesSessionStore:
-        return store
-
-
-class HeadersSessionStoreBuilder(SessionStoreBuilder):
-    """Builds session stores whose values have room for headers."""
-
-    store_type = "session_with_headers"
-    codec: ValueCodec = SESSION_HEADERS
-
-    def _for_codec(self, store: BytesSessionStore) -> BytesSessionStore:
-        return session_for_headers(store, has_headers=self._supplier_is("has_headers"))
+def _codec_of(kind: StoreKind) -> ValueCodec:
+    if kind.headers:
+        return SESSION_HEADERS if kind.shape == "session" else HEADERS
+    return TIMESTAMPED if kind.timestamped else PLAIN

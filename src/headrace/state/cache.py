@@ -280,7 +280,7 @@ class ThreadCache:
         return growth is not None and cache.can_forget(self.size_bytes + growth - self.max_bytes, keys)
 
     def put_last(self, cache: NamedCache, entries: Mapping[bytes, CacheEntry]) -> None:
-        """Set what ``has_room``: the last of any number of writes for each key, in the order of these last ones.
+        """Write each key's final value, in the order of the last writes; call it only after ``has_room`` said True.
 
         A clean entry that some write in between would have let go, and a later one read again, is in the store beneath
         as it is here.

@@ -56,6 +56,29 @@ class DirectoryHold:
         return os.fsdecode(os.pread(self._file, os.fstat(self._file).st_size, 0))
 
 
+def last_holder(application_dir: Path) -> str | None:
+    """The address of the broker whose application uses the directory, or used it last; None where nobody did."""
+    try:
+        return os.fsdecode((application_dir / _FILE_NAME).read_bytes()) or None
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def is_held(application_dir: Path) -> bool:
+    """Whether a process uses the directory now."""
+    try:
+        file = os.open(application_dir / _FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 def _refusal(application_dir: Path, address: str) -> StateDirectoryError:
     message = f"the state directory {application_dir} is in use by another application with the same name"
     hint = "Give each an application.id of its own (or a state.dir of its own)."

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.records import Headers
-from headrace.state.builders import HeadersWindowStoreBuilder, TimestampedWindowStoreBuilder, WindowStoreBuilder
+from headrace.state.builders import TypedStoreBuilder
 from headrace.state.contracts import ChangeLogger
+from headrace.state.kinds import TIMESTAMPED_WINDOW, WINDOW
 from headrace.state.value_codecs import PLAIN, TIMESTAMPED, ChangeWriter, Current, Dumps, Loads, ValueCodec
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ class HeadersInChangelog:
     inner: ValueCodec
 
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
-        """As the inner codec does."""
         return self.inner.bind(serde, topic)
 
     def change_writer(self, append: ChangeLogger, current: Current) -> ChangeWriter:
@@ -34,31 +33,16 @@ class HeadersInChangelog:
         return self.inner.change_writer(append_with_headers, current)
 
     def from_changelog(self, value: bytes | None, timestamp: int, headers: Headers) -> bytes | None:
-        """As the inner codec does."""
         return self.inner.from_changelog(value, timestamp, headers)
-
-
-class PlainJoinWindowStoreBuilder(WindowStoreBuilder):
-    """Builds join windows of bare values."""
-
-    codec: ValueCodec = HeadersInChangelog(PLAIN)
-
-    def _duplicates_log_config(self) -> Mapping[str, str]:
-        return {}
-
-
-class TimestampedJoinWindowStoreBuilder(TimestampedWindowStoreBuilder):
-    """Builds join windows of values with timestamps."""
-
-    codec: ValueCodec = HeadersInChangelog(TIMESTAMPED)
 
 
 def join_window(
     supplier: Any, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, with_headers: bool = False
-) -> WindowStoreBuilder:
+) -> TypedStoreBuilder:
     """The builder of one side's store; values have timestamps and headers only where the supplier keeps them."""
     if with_headers or getattr(supplier, "has_headers", False):
-        return HeadersWindowStoreBuilder(supplier, key_serde, value_serde)
+        return TypedStoreBuilder(replace(TIMESTAMPED_WINDOW, headers=True), supplier, key_serde, value_serde)
     if getattr(supplier, "is_timestamped", False):
-        return TimestampedJoinWindowStoreBuilder(supplier, key_serde, value_serde)
-    return PlainJoinWindowStoreBuilder(supplier, key_serde, value_serde)
+        codec = HeadersInChangelog(TIMESTAMPED)
+        return TypedStoreBuilder(TIMESTAMPED_WINDOW, supplier, key_serde, value_serde, codec=codec)
+    return TypedStoreBuilder(WINDOW, supplier, key_serde, value_serde, codec=HeadersInChangelog(PLAIN))

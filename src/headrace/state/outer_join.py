@@ -15,6 +15,7 @@ from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.lists import ListSerde
 from headrace.serde.primitives import BytesSerde
 from headrace.state.contracts import FlushListener, StoreContext, StoreIterator
+from headrace.state.kinds import StoreKind
 from headrace.state.memory.store import home_of
 from headrace.state.ordered_map import OrderedMap
 from headrace.state.rocksdb.database import Database
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _TIME_AND_SIDE = struct.Struct(">q?")
 _LEFT, _RIGHT = b"\x01", b"\x00"
 _VALUES = ListSerde(BytesSerde())
+_KIND = StoreKind("outer_join")
 
 
 class WaitingKey(NamedTuple):
@@ -42,7 +44,7 @@ class OuterJoinStore:
     A value belongs to the side its key names: the serde of that side writes it.
     """
 
-    store_type = "outer_join"
+    kind = _KIND
     retain_duplicates = False
 
     def __init__(
@@ -156,6 +158,8 @@ class OuterJoinStore:
 class OuterJoinStoreBuilder(StoreBuilder):
     """Builds the store of waiting rows."""
 
+    kind = _KIND
+
     def __init__(
         self,
         name: str,
@@ -170,10 +174,6 @@ class OuterJoinStoreBuilder(StoreBuilder):
         self.left_value_serde = left_value_serde
         self.right_value_serde = right_value_serde
         self.in_memory = in_memory
-
-    def with_caching_enabled(self) -> OuterJoinStoreBuilder:
-        """Without effect: waiting rows are never cached."""
-        return self
 
     def build(self) -> OuterJoinStore:
         return OuterJoinStore(

@@ -19,7 +19,7 @@ class Position:
 
     __slots__ = ("_offsets",)
 
-    kept = ("_offsets",)
+    remembered = ("_offsets",)
 
     def __init__(self, offsets: Mapping[str, Mapping[int, int]] | None = None) -> None:
         self._offsets: dict[str, dict[int, int]] = {topic: dict(parts) for topic, parts in (offsets or {}).items()}

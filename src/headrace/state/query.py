@@ -15,13 +15,21 @@ from headrace.errors import ArgumentError, HeadraceError, OperatorTypeError, Uns
 from headrace.instants import to_timestamp
 from headrace.records import ValueAndTimestamp
 from headrace.state.contracts import StoreIterator
-from headrace.state.layers.adapters import PlainWindowAsTimestamped
+from headrace.state.kinds import (
+    KEY_VALUE,
+    SESSION,
+    TIMESTAMPED_KEY_VALUE,
+    TIMESTAMPED_WINDOW,
+    VERSIONED,
+    WINDOW,
+    StoreKind,
+)
 from headrace.state.layers.headers import HEADERS, SESSION_HEADERS
 from headrace.state.position import Position, PositionBound
+from headrace.state.snapshots import layers
 from headrace.windows import MAX_TIMESTAMP
 
 _MIN_TIMESTAMP = -(2**63)
-_WITH_HEADERS = "_with_headers"
 
 
 class FailureReason(Enum):
@@ -212,7 +220,7 @@ def execute(store: Any, query: Query, bound: PositionBound | None = None) -> Que
     ...     execute(driver.store("rows"), KeyQuery("a")).result
     'x'
     """
-    answer = _ANSWERS.get((_family(store), type(query)))
+    answer = _ANSWERS.get((store.kind.bare, type(query)))
     position = _position(store)
     if answer is None or _keeps_headers_on_disk(store):
         return _unknown(store, query, position)
@@ -234,21 +242,13 @@ class _NotForThisStoreError(Exception):
 
 
 def _unknown(store: Any, query: Query, position: Position) -> QueryResult:
-    message = f"store {store.name} ({store.store_type}) cannot answer {query}"
+    message = f"store {store.name} ({store.kind}) cannot answer {query}"
     return QueryResult(None, FailureReason.UNKNOWN_QUERY_TYPE, message, position)
-
-
-def _family(store: Any) -> str:
-    return str(store.store_type).removesuffix(_WITH_HEADERS)
-
-
-def _has_headers(store: Any) -> bool:
-    return str(store.store_type).endswith(_WITH_HEADERS)
 
 
 def _keeps_headers_on_disk(store: Any) -> bool:
     # Such stores answer no query at all yet, as in Kafka Streams 4.3; those that lose the headers do.
-    return _has_headers(store) and store.persistent and store.inner.codec in (HEADERS, SESSION_HEADERS)
+    return store.kind.headers and store.persistent and store.inner.codec in (HEADERS, SESSION_HEADERS)
 
 
 def _position(store: Any) -> Position:
@@ -267,7 +267,7 @@ def _beneath_cache(store: Any) -> Any:
 
 def _key(store: Any, query: KeyQuery | TimestampedKeyQuery) -> Any:
     # The cached values of stores with headers are not looked at, as in Kafka Streams.
-    skip_cache = query.skip_cache or _has_headers(store)
+    skip_cache = query.skip_cache or store.kind.headers
     return _without_headers((_beneath_cache(store) if skip_cache else store).get(query.key))
 
 
@@ -283,7 +283,7 @@ def _without_headers(found: Any) -> Any:
 
 
 def _all_without_headers(store: Any, entries: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
-    if not _has_headers(store):
+    if not store.kind.headers:
         return entries
     return StoreIterator(((key, _without_headers(found)) for key, found in entries), entries.close)
 
@@ -322,11 +322,7 @@ def _as_kept(store: Any, windows: StoreIterator[Any, Any]) -> StoreIterator[Any,
 
 
 def _keeps_no_times(store: Any) -> bool:
-    while not isinstance(store, PlainWindowAsTimestamped):
-        store = getattr(store, "inner", None)
-        if store is None:
-            return False
-    return True
+    return any(not getattr(layer, "keeps_times", True) for layer in layers(store))
 
 
 def _session_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
@@ -355,20 +351,20 @@ def _refuse(store: Any, query: Query) -> Any:
     raise UnsupportedError(message, hint="Ask a VersionedKeyQuery or a MultiVersionedKeyQuery.")
 
 
-_ANSWERS: dict[tuple[str, type], Callable[[Any, Any], Any]] = {
-    ("kv", KeyQuery): _key,
-    ("kv", RangeQuery): _range,
-    ("timestamped_kv", KeyQuery): _key_plain,
-    ("timestamped_kv", TimestampedKeyQuery): _key,
-    ("timestamped_kv", RangeQuery): _range_plain,
-    ("timestamped_kv", TimestampedRangeQuery): _range,
-    ("window", WindowKeyQuery): _window_key,
-    ("window", WindowRangeQuery): _window_range,
-    ("timestamped_window", WindowKeyQuery): _window_key,
-    ("timestamped_window", WindowRangeQuery): _window_range,
-    ("session", WindowRangeQuery): _session_range,
-    ("versioned", VersionedKeyQuery): _version,
-    ("versioned", MultiVersionedKeyQuery): _versions,
-    ("versioned", KeyQuery): _refuse,
-    ("versioned", RangeQuery): _refuse,
+_ANSWERS: dict[tuple[StoreKind, type], Callable[[Any, Any], Any]] = {
+    (KEY_VALUE, KeyQuery): _key,
+    (KEY_VALUE, RangeQuery): _range,
+    (TIMESTAMPED_KEY_VALUE, KeyQuery): _key_plain,
+    (TIMESTAMPED_KEY_VALUE, TimestampedKeyQuery): _key,
+    (TIMESTAMPED_KEY_VALUE, RangeQuery): _range_plain,
+    (TIMESTAMPED_KEY_VALUE, TimestampedRangeQuery): _range,
+    (WINDOW, WindowKeyQuery): _window_key,
+    (WINDOW, WindowRangeQuery): _window_range,
+    (TIMESTAMPED_WINDOW, WindowKeyQuery): _window_key,
+    (TIMESTAMPED_WINDOW, WindowRangeQuery): _window_range,
+    (SESSION, WindowRangeQuery): _session_range,
+    (VERSIONED, VersionedKeyQuery): _version,
+    (VERSIONED, MultiVersionedKeyQuery): _versions,
+    (VERSIONED, KeyQuery): _refuse,
+    (VERSIONED, RangeQuery): _refuse,
 }

@@ -8,22 +8,14 @@ A *builder* adds the serdes, for ``add_state_store`` (``stores.key_value(stores.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, ConfigError, OperatorTypeError
 from headrace.guesses import missing_name
-from headrace.state.builders import (
-    HeadersKeyValueStoreBuilder,
-    HeadersSessionStoreBuilder,
-    HeadersWindowStoreBuilder,
-    KeyValueStoreBuilder,
-    SessionStoreBuilder,
-    TimestampedKeyValueStoreBuilder,
-    TimestampedWindowStoreBuilder,
-    WindowStoreBuilder,
-)
+from headrace.state.builders import TypedStoreBuilder
+from headrace.state.kinds import KEY_VALUE, SESSION, TIMESTAMPED_KEY_VALUE, TIMESTAMPED_WINDOW, WINDOW, StoreKind
 from headrace.state.layers.versioned import VersionedStoreBuilder
 from headrace.state.suppliers import (
     InMemoryKeyValueSupplier,
@@ -40,7 +32,7 @@ from headrace.state.suppliers import (
 from headrace.windows import EmitStrategy
 
 if TYPE_CHECKING:
-    from headrace.serde import Serde
+    from headrace.serde.contract import GivenSerde
 
 __all__ = [
     "IN_MEMORY",
@@ -210,8 +202,8 @@ def in_memory_session(name: str, retention: Duration) -> InMemorySessionSupplier
 
 
 def key_value(
-    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-) -> KeyValueStoreBuilder:
+    supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
+) -> TypedStoreBuilder:
     """A builder of key-value stores with bare values, for ``add_state_store``; without serdes the defaults.
 
     The store is logged and not cached unless ``with_logging_disabled()`` and ``with_caching_enabled()`` say otherwise.
@@ -219,23 +211,22 @@ def key_value(
     >>> key_value(in_memory("seen")).with_logging_disabled().logging_enabled
     False
     """
-    return KeyValueStoreBuilder(supplier, key_serde, value_serde)
+    return TypedStoreBuilder(KEY_VALUE, supplier, key_serde, value_serde)
 
 
 def timestamped_key_value(
-    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-) -> KeyValueStoreBuilder:
+    supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
+) -> TypedStoreBuilder:
     """A builder of key-value stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them.
 
     >>> timestamped_key_value(persistent_timestamped("rows")).name
     'rows'
     """
-    kind = HeadersKeyValueStoreBuilder if _keeps_headers(supplier) else TimestampedKeyValueStoreBuilder
-    return kind(supplier, key_serde, value_serde)
+    return TypedStoreBuilder(_with_headers(TIMESTAMPED_KEY_VALUE, supplier), supplier, key_serde, value_serde)
 
 
 def versioned_key_value(
-    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+    supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
 ) -> VersionedStoreBuilder:
     """A builder of versioned key-value stores: ``put(key, value, timestamp)``, ``get(key, as_of)``.
 
@@ -248,38 +239,36 @@ def versioned_key_value(
 
 
 def window(
-    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-) -> WindowStoreBuilder:
+    supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
+) -> TypedStoreBuilder:
     """A builder of window stores with bare values: ``put(key, value, window_start)``, ``fetch(key, window_start)``.
 
     >>> window(in_memory_window("views", 60_000, 5_000)).name
     'views'
     """
-    return WindowStoreBuilder(supplier, key_serde, value_serde)
+    return TypedStoreBuilder(WINDOW, supplier, key_serde, value_serde)
 
 
 def timestamped_window(
-    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-) -> WindowStoreBuilder:
+    supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
+) -> TypedStoreBuilder:
     """A builder of window stores with ``ValueAndTimestamp`` values; with headers where the supplier keeps them.
 
     >>> timestamped_window(persistent_timestamped_window("views", 60_000, 5_000)).name
     'views'
     """
-    kind = HeadersWindowStoreBuilder if _keeps_headers(supplier) else TimestampedWindowStoreBuilder
-    return kind(supplier, key_serde, value_serde)
+    return TypedStoreBuilder(_with_headers(TIMESTAMPED_WINDOW, supplier), supplier, key_serde, value_serde)
 
 
 def session(
-    supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
-) -> SessionStoreBuilder:
+    supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
+) -> TypedStoreBuilder:
     """A builder of session stores; with headers where the supplier keeps them.
 
     >>> session(in_memory_session("visits", 60_000)).name
     'visits'
     """
-    kind = HeadersSessionStoreBuilder if _keeps_headers(supplier) else SessionStoreBuilder
-    return kind(supplier, key_serde, value_serde)
+    return TypedStoreBuilder(_with_headers(SESSION, supplier), supplier, key_serde, value_serde)
 
 
 # The kinds of stores that the DSL makes by itself
@@ -293,7 +282,7 @@ class NamedStore:
     kind: Any
 
 
-class StoreKind:
+class DslStores:
     """What the kinds share: called with a name, they say it along with the kind.
 
     >>> stores.IN_MEMORY("counts").name
@@ -305,7 +294,7 @@ class StoreKind:
         return NamedStore(name, self)
 
 
-class RocksDBStores(StoreKind):
+class RocksDBStores(DslStores):
     """Stores in RocksDB: the default. Those of aggregations that emit when a window closes are ordered by time."""
 
     def key_value_store(self, name: str, format: str = "TIMESTAMPED") -> RocksDBKeyValueSupplier:
@@ -350,7 +339,7 @@ class RocksDBStores(StoreKind):
         return RocksDBSessionSupplier(_name(name), _not_negative(retention_ms, "retention"), has_headers)
 
 
-class InMemoryStores(StoreKind):
+class InMemoryStores(DslStores):
     """Stores in memory: ``store=stores.IN_MEMORY`` for one operator, ``dsl.store.suppliers.class`` for all."""
 
     def key_value_store(self, name: str, format: str = "TIMESTAMPED") -> InMemoryKeyValueSupplier:
@@ -402,8 +391,8 @@ def dsl_store(kind: Any) -> Any:
     return kind
 
 
-def _keeps_headers(supplier: Any) -> bool:
-    return bool(getattr(supplier, "has_headers", False))
+def _with_headers(kind: StoreKind, supplier: Any) -> StoreKind:
+    return replace(kind, headers=True) if getattr(supplier, "has_headers", False) else kind
 
 
 def _name(name: str) -> str:

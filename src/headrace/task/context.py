@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError
+from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError, user_line
+from headrace.functions import check_function
 from headrace.guesses import Face
 from headrace.near_names import did_you_mean
 from headrace.private_directories import make_private
-from headrace.processors.api import Cancellable, PunctuationType, Punctuator
+from headrace.processors.api import Cancellable, PunctuationType, Punctuator, check_clock
 from headrace.records import (
     NO_HEADERS,
     NO_TIMESTAMP,
     Headers,
+    RawRecord,
     Record,
     RecordContext,
     RecordMetadata,
@@ -40,9 +42,6 @@ if TYPE_CHECKING:
     from headrace.task.state_registry import StateRegistry
 
 log = logging.getLogger(__name__)
-
-Origin: TypeAlias = "tuple[str | None, int, int, int, bytes | None, bytes | None, Headers]"
-"""``(topic, partition, offset, timestamp, key, value, headers)`` as the record was read."""
 
 Process: TypeAlias = Callable[[Record[Any, Any]], None]
 Take: TypeAlias = Callable[[Any, Any, int, Headers], None]
@@ -93,7 +92,7 @@ class TaskContext:
 
     timestamp: int
     headers: Headers
-    origin: Origin | None
+    origin: RawRecord | None
     """Where the current record comes from; None where there is no record."""
     collector: RecordCollector
     host: Host
@@ -145,7 +144,8 @@ class TaskContext:
             return
         timestamp, offset, partition, topic, headers, raw_key, raw_value = context
         self.timestamp, self.headers = timestamp, headers
-        self.origin = (topic, partition, offset, timestamp, raw_key, raw_value, headers)
+        # While nodes are made and punctuations run there is no topic.
+        self.origin = (topic, partition, offset, timestamp, raw_key, raw_value, headers)  # type: ignore[assignment]
 
     @property
     def state_path(self) -> Path:
@@ -172,7 +172,7 @@ class TaskContext:
         """The store's changelog; for a store without one the name it would have."""
         return self._changelogs.get(store_name) or f"{self.prefix}-{store_name}-changelog"
 
-    def drop(self, reason: str, node: str | None = None, record: Origin | None = None) -> None:
+    def drop(self, reason: str, node: str | None = None, record: RawRecord | None = None) -> None:
         """Count a dropped record; the first of each reason is logged as a warning, later ones for debugging only.
 
         ``record`` is given where it is not the one being processed: a record is read before its turn comes.
@@ -274,6 +274,8 @@ class RuntimeNodeContext(Face):
             raise ArgumentError("the interval of a punctuation must be at least 1 millisecond")
         if start is not None and start < 0:
             raise ArgumentError("the start of a punctuation cannot lie before 1970")
+        check_clock(punctuation, user_line())
+        check_function("schedule(): callback", callback, 1, user_line())
         if not self._task.is_active:
             message = f"schedule() of {self.node_name} was called from outside its task"
             raise IllegalStateError(message)

@@ -8,11 +8,11 @@ import traceback
 from collections.abc import Mapping
 from itertools import dropwhile
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 
 from headrace.errors import HeadraceError, ProcessingError
 from headrace.processors.api import FixedKeyProcessor, Processor
-from headrace.records import RecordContext
+from headrace.records import Record, RecordContext
 
 _PACKAGE = str(Path(__file__).parent.parent)
 _LIBRARIES = tuple(
@@ -73,7 +73,7 @@ def processing_error(
     return ProcessingError(
         headline(error),
         detail=_joined(during, details(error)),
-        hint=remedy(error) or _GO_ON,
+        hint=remedy(error) or (_GO_ON_OR_CORRECT if isinstance(error, (TypeError, AttributeError)) else _GO_ON),
         at=place(error, node, context),
     )
 
@@ -90,9 +90,14 @@ def remedy(error: BaseException) -> str | None:
         return "Call super().init(context) at the beginning of the processor's init(): that keeps the context."
     if isinstance(error, AttributeError) and error.name == "timestamp" and _is_raised_here(error):
         return ONE_RECORD
-    # A null in the data gives such errors, too: there it may be right to go on without the record.
-    is_mistake = isinstance(error, (TypeError, AttributeError, NameError)) and "NoneType" not in str(error)
-    return _MISTAKE if is_mistake else None
+    return _MISTAKE if _is_mistake(error) else None
+
+
+def _is_mistake(error: BaseException) -> bool:
+    """Whether no record could have caused ``error``. Other type errors come from data of another shape as well."""
+    if isinstance(error, AttributeError):
+        return isinstance(error.obj, (ModuleType, Record, *_PROCESSORS))
+    return isinstance(error, NameError) or (isinstance(error, TypeError) and _WRONG_CALL.search(str(error)) is not None)
 
 
 def _is_raised_here(error: BaseException) -> bool:
@@ -140,6 +145,8 @@ def add_line(error: HeadraceError, built_at: Mapping[str, str | None]) -> None:
 _LINE = re.compile(r"^(?!node |record ).*:\d+$")
 _PROCESSORS = (Processor, FixedKeyProcessor)
 _GO_ON = "Set processing.exception.handler to log_and_continue, or to your own, to go on without such records."
+_GO_ON_OR_CORRECT = f"{_GO_ON} Where the function is wrong, correct it and start again: nothing was skipped."
+_WRONG_CALL = re.compile(r"\(\) (takes|missing|got) .*argument")
 _MISTAKE = "This looks like a mistake in the program: correct it and start again, nothing was skipped."
 ONE_RECORD = "forward() takes one record: record.with_value(...), or Record(key, value, timestamp)."
 

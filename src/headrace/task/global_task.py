@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.clock import now_ms
 from headrace.errors import StoreError, UnsupportedError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
-from headrace.records import NO_TIMESTAMP, RecordContext
+from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext
 from headrace.state.cache import ThreadCache
-from headrace.task.clock import system_clock
 from headrace.task.handlers import (
     Decision,
     ErrorHandlerContext,
@@ -21,7 +21,7 @@ from headrace.task.handlers import (
     processing_handler,
 )
 from headrace.task.nodes import SourceNode, connect, make_nodes
-from headrace.task.partition_group import RawRecord, TopicPartition
+from headrace.task.partition_group import TopicPartition
 from headrace.task.setup import make_context
 from headrace.task.state_registry import ChangelogEntry
 
@@ -40,7 +40,7 @@ class GlobalTask:
         plan: TaskPlan,
         config: StreamsConfig,
         *,
-        clock: Callable[[], int] = system_clock,
+        clock: Callable[[], int] = now_ms,
         cache: ThreadCache | None = None,
         metrics: StreamsMetrics | None = None,
         state_dir: Path | Callable[[], Path] | None = None,

@@ -1,13 +1,15 @@
-"""The ``.lock`` file of a task's directory: two processes never work on one task at the same time."""
+"""The ``.lock`` file of a directory: two processes never work on one task, or in one place, at the same time."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import time
+from itertools import count
 from pathlib import Path
 
 from headrace.errors import StoreError
+from headrace.private_directories import make_private
 
 FILE_NAME = ".lock"
 _LOOK_SECONDS = 0.05
@@ -46,3 +48,24 @@ class TaskLock:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+class OwnDirectory:
+    """A directory below ``parent`` that nobody else uses until ``release``; one that was used before where possible.
+
+    A process that is killed lets go of it too: there are never more of them than processes that ran at the same time.
+    """
+
+    def __init__(self, parent: Path) -> None:
+        for number in count():
+            self.path = parent / str(number)
+            make_private(self.path)
+            try:
+                self._lock = TaskLock(self.path)
+            except StoreError:
+                continue
+            return
+
+    def release(self) -> None:
+        """Let others have it."""
+        self._lock.release()

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from headrace.errors import IllegalStateError, StreamsError
 from headrace.instants import to_timestamp
 from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
-from headrace.processors.columns import Columns, RawRow
-from headrace.records import NO_HEADERS, NO_TIMESTAMP, ConsumedRecord, Headers
+from headrace.processors.columns import Columns
+from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord
 from headrace.task.context import TaskContext
 from headrace.task.failures import headline, place
 from headrace.task.handlers import Decision, ErrorHandlerContext, ask
@@ -29,24 +29,12 @@ FEW_RECORDS = 128
 """Records in columns that are not worth another try."""
 
 _EXTRACTOR = (
-    "An extractor is called as extractor(record, partition_time) and returns whole milliseconds since 1970; "
-    "a negative number drops the record."
+    "An extractor is called as extractor(record, partition_time) and returns whole milliseconds since 1970 (not the "
+    "seconds of time.time()) or a datetime; a negative number drops the record."
 )
 
 
-class RawRecord(NamedTuple):
-    """A record as a host feeds it; a plain tuple in this order does as well."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-    headers: Headers = NO_HEADERS
-
-
-Head: TypeAlias = tuple[int, Any, Any, RawRow, bool]
+Head: TypeAlias = tuple[int, Any, Any, RawRecord, bool]
 """``(timestamp, key, value, raw record, is skipped)``: the next record of a queue, read and stamped.
 
 One that had to be skipped has no key, no value, no time; its offset still counts.
@@ -64,6 +52,7 @@ class RecordQueue:
         "_task",
         "consumed",
         "head",
+        "head_in_columns",
         "partition_time",
         "source",
         "topic_partition",
@@ -82,43 +71,53 @@ class RecordQueue:
         self.head: Head | None = None
         self.partition_time = NO_TIMESTAMP
         self.consumed = TopicCount(topic_partition[0])
-        self._fifo: deque[RawRecord | RawRow] = deque()
+        self._fifo: deque[RawRecord] = deque()
         # What comes after these, not yet looked at.
         self._columns: deque[Columns] = deque()
+        self.head_in_columns = False
+        """Whether the head is still in the columns that it is the first record of."""
         # The default extractor only looks at the sign: no need to build what an extractor is shown.
         self._extract = None if extractor is fail_on_invalid_timestamp else extractor
         self._handler = handler
         self._task = task
 
     def __len__(self) -> int:
-        return len(self._fifo) + (self.head is not None) + sum(map(len, self._columns))
+        has_single_head = self.head is not None and not self.head_in_columns
+        return len(self._fifo) + has_single_head + sum(map(len, self._columns))
 
-    def add(self, records: Iterable[RawRecord | RawRow]) -> None:
+    def add(self, records: Iterable[RawRecord]) -> None:
         """Append records in offset order."""
         while self._columns:
-            self._fifo.extend(self._columns.popleft().rows())
+            self._take_apart()
         self._fifo.extend(records)
         if self.head is None:
             self._advance()
 
     def add_columns(self, columns: Columns) -> None:
         """The same for records in columns; they are taken apart only when records have to be processed one by one."""
-        first = columns[:1] if self.head is None else columns[:0]
-        self._fifo.extend(first.rows())
-        if len(columns) > len(first):
-            self._columns.append(columns[len(first) :])
+        self._columns.append(columns)
         if self.head is None:
-            self._advance()
+            self._look_into_columns()
+
+    @property
+    def next_offset(self) -> int | None:
+        """The offset from which on nothing was processed or skipped; None where no record waits."""
+        if self.head is None:
+            return None
+        _, _, _, (_, _, offset, *_), is_skipped = self.head
+        return offset + 1 if is_skipped else offset
 
     @property
     def takes_columns(self) -> bool:
-        """Whether what follows the head can be processed in columns."""
+        """Whether what follows the head, or begins with it, can be processed in columns."""
         return bool(self._columns) and not self._fifo and self._extract is None and self.source.take_columns is not None
 
     def take_head(self) -> Head:
         """Take the head without reading the next record."""
         head = self.head
         assert head is not None
+        if self.head_in_columns:
+            self._take_apart()
         self.head = None
         timestamp, _, _, (_, _, _, _, key, value, headers), _ = head
         self.consumed.add(key, value, headers)
@@ -128,6 +127,8 @@ class RecordQueue:
 
     def take_columns(self) -> Columns | None:
         """Take records in columns. Each part is either ``counted`` when it is done, or ``split``."""
+        if self.head_in_columns:
+            self.head, self.head_in_columns = None, False
         return self._columns.popleft() if self._columns else None
 
     def counted(self, columns: Columns) -> None:
@@ -187,15 +188,19 @@ class RecordQueue:
                         self._advance()
             yield head
 
-    def clear(self) -> None:
+    def forget_records(self) -> None:
+        """Drop what waits."""
         self._fifo.clear()
         self._columns.clear()
-        self.head = None
+        self.head, self.head_in_columns = None, False
+
+    def clear(self) -> None:
+        self.forget_records()
         self.partition_time = NO_TIMESTAMP
 
     def _advance(self) -> None:
         fifo, source = self._fifo, self.source
-        skipped: RawRecord | RawRow | None = None
+        skipped: RawRecord | None = None
         while fifo or self._fill():
             raw = fifo.popleft()
             topic, _, _, timestamp, raw_key, raw_value, _ = raw
@@ -221,10 +226,33 @@ class RecordQueue:
     def _fill(self) -> bool:
         """Where no more single records wait, take some out of their columns; whether any wait then."""
         if self._columns and not self._fifo:
-            self._fifo.extend(self._columns.popleft().rows())
+            self._take_apart()
         return bool(self._fifo)
 
-    def _stamp(self, raw: RawRow, key: Any, value: Any) -> int:
+    def _take_apart(self) -> None:
+        """Make single records of the next columns."""
+        rows = self._columns.popleft().rows()
+        if self.head_in_columns:
+            next(rows)
+            self.head_in_columns = False
+        self._fifo.extend(rows)
+
+    def _look_into_columns(self) -> None:
+        """Make the first record of the columns the head, but leave it there: they may be processed as a whole."""
+        raw = self._columns[0].row(0)
+        topic, _, _, timestamp, raw_key, raw_value, _ = raw
+        if self.takes_columns and timestamp >= 0:
+            try:
+                key, value = self.source.read_key(topic, raw_key), self.source.read_value(topic, raw_value)
+            except Exception:
+                # Whatever a serde raises: ``_advance`` reads the record once more and asks the handler about it.
+                self._advance()
+                return
+            self.head, self.head_in_columns = (timestamp, key, value, raw, False), True
+        else:
+            self._advance()
+
+    def _stamp(self, raw: RawRecord, key: Any, value: Any) -> int:
         topic, partition, offset, timestamp, _, _, headers = raw
         extract = self._extract or fail_on_invalid_timestamp
         consumed = ConsumedRecord(topic, partition, offset, timestamp, key, value, headers)
@@ -245,7 +273,7 @@ class RecordQueue:
             raise StreamsError(message, hint=_EXTRACTOR, at=f"node {self.source.name}, {record}")
         return extracted
 
-    def _on_unreadable(self, raw: RawRow, error: Exception) -> None:
+    def _on_unreadable(self, raw: RawRecord, error: Exception) -> None:
         topic, partition, offset, timestamp, key, value, headers = raw
         task, node = self._task, self.source.name
         context = ErrorHandlerContext(topic, partition, offset, headers, node, task.task_id, timestamp, key, value)
@@ -309,7 +337,7 @@ class PartitionGroup:
         """Read one more partition."""
         self._queues[queue.topic_partition] = queue
 
-    def add(self, partition: TopicPartition, records: Iterable[RawRecord | RawRow]) -> None:
+    def add(self, partition: TopicPartition, records: Iterable[RawRecord]) -> None:
         """Feed records of one partition, in offset order."""
         queue = self.queue(partition)
         was_empty = queue.head is None
@@ -339,6 +367,11 @@ class PartitionGroup:
         if self._lateness is not None:
             self._lateness.record(max(late_ms, 0))
         return queue, head
+
+    @property
+    def buffered(self) -> int:
+        """How many records wait."""
+        return sum(map(len, self._queues.values()))
 
     @property
     def only_queue(self) -> RecordQueue | None:
@@ -374,6 +407,12 @@ class PartitionGroup:
         """Go on from a committed partition time."""
         self.queue(partition).partition_time = timestamp
         self.stream_time = max(self.stream_time, timestamp)
+
+    def forget_records(self) -> None:
+        """Drop what waits: it will be read again. Times go on."""
+        for queue in self._queues.values():
+            queue.forget_records()
+        self._by_time.clear()
 
     def clear(self) -> None:
         for queue in self._queues.values():

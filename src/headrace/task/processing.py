@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import BrokerError, StreamsError
-from headrace.task.clock import timed
 from headrace.task.context import TaskContext
 from headrace.task.failures import processing_error
 from headrace.task.nodes import SourceNode
@@ -99,9 +98,11 @@ class Processing:
         assert take is not None
         group.set_aside()
         try:
-            head = queue.take_head()
-            group.stream_time = max(group.stream_time, head[0])
-            self._process_head(queue, head, now_ms)
+            if not queue.head_in_columns:
+                head = queue.take_head()
+                group.stream_time = max(group.stream_time, head[0])
+                self._process_head(queue, head, now_ms)
+            context.system_time_ms = now_ms
             while (columns := queue.take_columns()) is not None:
                 if take(columns):
                     queue.counted(columns)
@@ -109,6 +110,7 @@ class Processing:
                     context.timestamp, context.headers, context.origin = last[3], last[6], last
                     group.stream_time = max(group.stream_time, queue.partition_time)
                     self._progress.consumed[queue.topic_partition] = last[2]
+                    self._progress.commit_needed = True
                 elif queue.split(columns):
                     break
         finally:
@@ -120,7 +122,7 @@ class Processing:
             if self._sensor is None:
                 source.take(*record)
             else:
-                timed(self._sensor, source.take, *record)
+                self._sensor.timed(source.take, *record)
         except (StreamsError, BrokerError):
             raise
         except Exception as error:

@@ -8,7 +8,6 @@ from typing import Any
 from headrace.errors import ProcessingError, TaskCorruptedError, TaskMigratedError
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, RecordContext
-from headrace.task.clock import timed
 from headrace.task.context import TaskContext
 from headrace.task.handlers import Handle
 from headrace.task.nodes import handle_processing_error
@@ -30,9 +29,7 @@ class Punctuations:
         processors: Mapping[str, Any],
         handler: Handle,
         clock: Callable[[], int],
-        nodes: Collection[str] | None,
     ) -> None:
-        """``nodes``: those whose punctuations may fire; None: all."""
         self.by_stream_time = PunctuationQueue()
         self.by_wall_clock = PunctuationQueue()
         self.schedules = Schedules(processors, (self.by_stream_time, self.by_wall_clock))
@@ -40,7 +37,8 @@ class Punctuations:
         self._group = group
         self._progress = progress
         self._clock = clock
-        self._nodes = nodes
+        self.nodes: Collection[str] | None = None
+        """Those whose punctuations may fire; None: all."""
         self._handler = handler
         self._sensor = context.metrics.task_sensor("punctuate")
 
@@ -73,7 +71,7 @@ class Punctuations:
         self.by_wall_clock.clear()
 
     def _fire_due(self, queue: PunctuationQueue, now_ms: int) -> bool:
-        fired = queue.fire(now_ms, self._fire, self._nodes)
+        fired = queue.fire(now_ms, self._fire, self.nodes)
         if fired:
             self._progress.commit_needed = True
         return fired
@@ -85,7 +83,7 @@ class Punctuations:
                 if self._sensor is None:
                     punctuation.punctuator(now_ms)
                 else:
-                    timed(self._sensor, punctuation.punctuator, now_ms)
+                    self._sensor.timed(punctuation.punctuator, now_ms)
             except (ProcessingError, TaskCorruptedError, TaskMigratedError):
                 raise
             except Exception as error:

@@ -31,7 +31,7 @@ class KeptSchedule(msgspec.Struct, array_like=True, frozen=True):
     method: str | None
 
 
-class KeptSchedules(msgspec.Struct, array_like=True, frozen=True):
+class ScheduleSnapshot(msgspec.Struct, array_like=True, frozen=True):
     """All schedules of a task, those of each clock in the order of their queue."""
 
     made: dict[str, int]
@@ -59,12 +59,12 @@ class Schedules:
         """All nodes are initialised. Schedules made from now on have to be restored when the task is opened again."""
         self._made_in_init = dict(self._made)
 
-    def keep(self) -> KeptSchedules:
+    def snapshot(self) -> ScheduleSnapshot:
         """As plain data."""
         queues = [[self._kept(schedule) for schedule in queue.waiting] for queue in self._queues]
-        return KeptSchedules(dict(self._made), self._made_in_init, queues)
+        return ScheduleSnapshot(dict(self._made), self._made_in_init, queues)
 
-    def take_up(self, kept: KeptSchedules) -> None:
+    def apply(self, kept: ScheduleSnapshot) -> None:
         """Restore the times of the schedules that the nodes just made, and the schedules that were made later."""
         known = {(schedule.node, schedule.number) for schedules in kept.queues for schedule in schedules}
         for queue, schedules in zip(self._queues, kept.queues, strict=True):

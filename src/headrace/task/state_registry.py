@@ -9,8 +9,8 @@ from typing import Any
 from headrace.errors import ArgumentError, ProcessingError, StoreError, StreamsError, WrongTypeError
 from headrace.records import Headers
 from headrace.state.contracts import RestoreCallback, StateStore
-from headrace.state.keeping import layers
 from headrace.state.layers.caching import Caching
+from headrace.state.snapshots import layers
 from headrace.task.checkpoint import FILE_NAME
 from headrace.task.failures import details, headline, raised_at
 

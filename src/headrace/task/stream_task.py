@@ -4,8 +4,7 @@ The life of a task: ``initialize`` opens the stores, ``restore`` fills them from
 nodes; then ``add_records``, ``process``, ``punctuate_stream_time``, ``punctuate_wall_clock`` and, whenever the host
 wants to keep what was done, ``prepare_commit`` and ``post_commit``; at last ``suspend`` and ``close``.
 
-A host that works in batches puts the task down after each and takes it up again, as another object and maybe in another
-process: ``open`` instead of ``initialize``, ``commit`` at the end (or ``abandon``, which leaves everything as it was).
+What lets a task move between processes is around it: ``headrace.task.versioned_task``.
 """
 
 from __future__ import annotations
@@ -13,41 +12,31 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from headrace.clock import now_ms
 from headrace.errors import StreamsError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
-from headrace.processors.columns import Columns, RawRow
-from headrace.records import NO_TIMESTAMP, RecordContext
+from headrace.processors.columns import Columns
+from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext
 from headrace.state.cache import ThreadCache
-from headrace.state.rocksdb.visits import CHUNK_BYTES
-from headrace.state.version import Visit
-from headrace.task.clock import system_clock
 from headrace.task.collector import ProducerPort, RecordCollector
 from headrace.task.handlers import deserialization_handler, processing_handler, production_handler
 from headrace.task.nodes import ProcessorNode, SourceNode, connect, make_nodes
-from headrace.task.partition_group import PartitionGroup, RawRecord, TopicPartition
+from headrace.task.partition_group import PartitionGroup, TopicPartition
 from headrace.task.processing import Processing
 from headrace.task.progress import CommittedOffset, Progress
 from headrace.task.punctuating import Punctuations
-from headrace.task.putting_down import Opening, dump, keep, take_up, take_up_nodes
 from headrace.task.setup import make_context, make_queue
+from headrace.task.snapshot import TaskSnapshot, apply_before_init, apply_to_nodes, take_snapshot
 from headrace.task.state_registry import ChangelogEntry
-from headrace.task.state_visit import StateVisit
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.topology.task_plan import TaskPlan
 
-__all__ = ["Commit", "CommittedOffset", "StreamTask"]
-
-
-class Commit(NamedTuple):
-    """What a visit ends with: the offsets to commit, and what the task remembers, to be given to its next ``open``."""
-
-    offsets: dict[TopicPartition, CommittedOffset]
-    kept: bytes
+__all__ = ["CommittedOffset", "StreamTask"]
 
 
 class StreamTask:
@@ -62,15 +51,13 @@ class StreamTask:
         partitions: Iterable[TopicPartition],
         task_id: str = "0_0",
         partition: int = 0,
-        clock: Callable[[], int] = system_clock,
+        clock: Callable[[], int] = now_ms,
         cache: ThreadCache | None = None,
         metrics: StreamsMetrics | None = None,
         state_dir: Path | Callable[[], Path] | None = None,
         global_stores: Mapping[str, Any] | None = None,
         lag_of: Callable[[TopicPartition], int | None] = lambda partition: 0,
-        punctuated_nodes: Collection[str] | None = None,
     ) -> None:
-        """``punctuated_nodes``: those whose punctuations may fire; None: all."""
         self.task_id = task_id
         self.plan = plan
         self._clock = clock
@@ -107,10 +94,8 @@ class StreamTask:
             processors=self._processors,
             handler=handler,
             clock=clock,
-            nodes=punctuated_nodes,
         )
         self._processing = Processing(self.context, self._group, self._progress, self._punctuations)
-        self._visit = StateVisit(self.context)
 
     # Start
 
@@ -119,56 +104,29 @@ class StreamTask:
         for builder in self.plan.stores.values():
             builder.build().init(self.context)
 
-    def open(
-        self,
-        visit: Visit,
-        *,
-        positions: Mapping[TopicPartition, int] | None = None,
-        kept: bytes | None = None,
-        memory_dir: Path | None = None,
-        chunk_bytes: int = CHUNK_BYTES,
-        wait_seconds: float = 0,
-        check: Callable[[], None] | None = None,
-        state_id: str = "",
-    ) -> Opening:
-        """Take the task up as it was at ``visit.base``. Stores that are not there have to be restored before ``start``.
-
-        ``positions`` are the ends of the changelogs at that version, if it is a committed one; ``kept`` is what
-        ``commit`` gave back then, for a host that has it from elsewhere. A task that another process works on,
-        and for longer than ``wait_seconds``, is a StoreError. ``check`` is called when no other process can work on it
-        any more and before anything is changed; what it raises ends the visit. State that carries another
-        ``state_id`` is another application's, and removed.
-        """
-        self._visit.lock(wait_seconds)
-        try:
-            if check is not None:
-                check()
-            self._visit.open(visit, memory_dir, chunk_bytes, state_id)
-            self.initialize()
-        except BaseException:
-            self.abandon()
-            raise
-        return self._visit.take_up(kept, positions)
-
     def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
-        """Apply changelog records to a store; returns how many. One that was stale is up to date after that."""
-        count = self.registry.restore(store, entries)
-        if self.context.databases is not None:
-            self.registry.store(store).flush()
-            self.context.databases.settle(store)
-        return count
+        """Apply changelog records to a store; returns how many."""
+        return self.registry.restore(store, entries)
 
-    def start(self, committed: Mapping[TopicPartition, CommittedOffset] | None = None) -> None:
-        """Initialise the nodes, with the times and numbers that were committed."""
-        self._visit.check_settled()
-        kept = self._visit.kept
-        if kept is not None:
-            take_up(kept, self.context, self._group, self._progress.consumed)
+    def start(
+        self,
+        committed: Mapping[TopicPartition, CommittedOffset] | None = None,
+        snapshot: TaskSnapshot | None = None,
+        *,
+        punctuated_nodes: Collection[str] | None = None,
+    ) -> None:
+        """Initialise the nodes, with the times and numbers that were committed, or with all that a snapshot has.
+
+        ``punctuated_nodes``: those whose punctuations may fire by the wall clock; None: all.
+        """
+        self._punctuations.nodes = punctuated_nodes
+        if snapshot is not None:
+            apply_before_init(snapshot, self.context, self._group, self._progress.consumed)
         self._progress.go_on_from(committed or {})
         self._init_nodes()
-        if kept is not None:
-            take_up_nodes(self._processors, kept.nodes)
-            self._punctuations.schedules.take_up(kept.schedules)
+        if snapshot is not None:
+            apply_to_nodes(snapshot, self._processors)
+            self._punctuations.schedules.apply(snapshot.schedules)
         connect(self.plan, self._nodes)
 
     def _init_nodes(self) -> None:
@@ -183,6 +141,11 @@ class StreamTask:
             self.context.system_time_ms = NO_TIMESTAMP
         self._punctuations.schedules.end_of_init()
 
+    def start_over(self, punctuated_nodes: Collection[str] | None = None) -> None:
+        """Forget the records that wait, which will be fed again; times go on. The nodes are as for ``start``."""
+        self._group.forget_records()
+        self._punctuations.nodes = punctuated_nodes
+
     def add_partition(self, partition: TopicPartition, source: str | None = None) -> None:
         """Read one more partition; ``source`` names the node where the topic alone does not say it."""
         name = source or self.plan.source_of(partition[0])
@@ -194,7 +157,7 @@ class StreamTask:
 
     # Work
 
-    def add_records(self, partition: TopicPartition, records: Iterable[RawRecord | RawRow]) -> None:
+    def add_records(self, partition: TopicPartition, records: Iterable[RawRecord]) -> None:
         """Feed records of one partition, in offset order."""
         self._group.add(partition, records)
 
@@ -206,6 +169,11 @@ class StreamTask:
     def has_records(self) -> bool:
         """Whether records wait to be processed."""
         return self._group.has_records
+
+    @property
+    def buffered(self) -> int:
+        """How many records wait."""
+        return self._group.buffered
 
     @property
     def has_one_partition(self) -> bool:
@@ -225,11 +193,7 @@ class StreamTask:
 
         Unreadable records before it were given to the handler already; they are not read again.
         """
-        head = self._group.queue(partition).head
-        if head is None:
-            return None
-        offset, is_skipped = head[3][2], head[4]
-        return offset + 1 if is_skipped else offset
+        return self._group.queue(partition).next_offset
 
     @property
     def stream_time(self) -> int:
@@ -298,16 +262,14 @@ class StreamTask:
             self.registry.flush()
         self._progress.committed()
 
-    def commit(self) -> Commit:
-        """End the visit: everything done since ``open`` becomes the version ``visit.target``. Caches are empty then."""
-        databases = self._visit.databases
-        self.prepare_commit()
-        self.registry.clear_caches()
-        self.post_commit()
-        schedules = self._punctuations.schedules.keep()
-        kept = dump(keep(self.context, self._group, self._progress.consumed, self._processors, schedules))
-        databases.commit(kept)
-        return Commit(self._progress.committable_offsets(), kept)
+    def committable_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+        """The offsets that are done, whether or not something is left to commit."""
+        return self._progress.committable_offsets()
+
+    def snapshot(self) -> TaskSnapshot:
+        """What the task remembers beside its stores: after a commit, for another process to go on with."""
+        schedules = self._punctuations.schedules.snapshot()
+        return take_snapshot(self.context, self._group, self._progress.consumed, self._processors, schedules)
 
     # End
 
@@ -326,16 +288,7 @@ class StreamTask:
             raise first
 
     def close(self) -> None:
-        try:
-            self.registry.close()
-        finally:
-            self._visit.let_go()
-
-    def abandon(self) -> None:
-        """Undo the visit: nothing of it is kept, and nothing more is sent."""
-        with suppress(Exception):
-            self.registry.clear_caches()
-        self.close_dirty()
+        self.registry.close()
 
     def close_dirty(self) -> None:
         """After a failure: close what can be closed, commit nothing."""
@@ -343,5 +296,3 @@ class StreamTask:
             self.suspend()
         with suppress(Exception):
             self.registry.close()
-        with suppress(Exception):
-            self._visit.let_go()

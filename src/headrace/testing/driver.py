@@ -13,21 +13,21 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from headrace.clock import now_ms
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, UnknownTopicError, user_line
 from headrace.instants import Instant, to_timestamp
 from headrace.metrics import MetricName, StreamsMetrics
 from headrace.near_names import did_you_mean
-from headrace.records import NO_HEADERS, Headers, RecordContext
+from headrace.processors.columns import RecordColumns
+from headrace.records import NO_HEADERS, Headers, RecordContext, raw_record
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.given import given_serde
 from headrace.serde.windowed import windowed_or_none
 from headrace.state.cache import ThreadCache
-from headrace.task.clock import system_clock
 from headrace.task.global_task import GlobalTask
 from headrace.task.handlers import ProducedRecord
-from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import StreamTask
 from headrace.testing.directory import StateDirectory
 from headrace.testing.inputs import Inputs
@@ -40,7 +40,7 @@ from headrace.topology.nodes import SinkNode
 from headrace.type_variables import KIn, VIn
 
 if TYPE_CHECKING:
-    from headrace.serde import Serde
+    from headrace.serde.contract import GivenSerde, Serde
     from headrace.topology import Topology
 
 log = logging.getLogger(__name__)
@@ -74,12 +74,16 @@ class TopologyTestDriver(StoreAccess):
         topology: Topology,
         config: Mapping[str, Any] | StreamsConfig | None = None,
         wall_clock_ms: Instant | None = None,
+        *,
+        in_batches: bool = False,
     ) -> None:
+        """``in_batches`` sends records through the loops of an engine, in batches of one: results are the same."""
         check_topology(topology, "TopologyTestDriver")
         given = dict(config.originals if isinstance(config, StreamsConfig) else config or {})
         given.setdefault("application.id", f"topology-test-driver-{random.getrandbits(32)}")
         self.config = StreamsConfig({**_NO_THROTTLE, **given})
-        self._wall_clock_ms = system_clock() if wall_clock_ms is None else to_timestamp(wall_clock_ms, "wall_clock_ms")
+        self._wall_clock_ms = now_ms() if wall_clock_ms is None else to_timestamp(wall_clock_ms, "wall_clock_ms")
+        self._in_batches = in_batches
         self._outputs = Outputs()
         self.produced = self._outputs.produced
         self._offsets: dict[str, int] = {}
@@ -88,9 +92,9 @@ class TopologyTestDriver(StoreAccess):
         self._has_failed = False
         self._metrics = StreamsMetrics.of(self.config, "test-client", self._clock)
         self._cache = ThreadCache(max(0, self.config["statestore.cache.max.bytes"]))
-        topology.configure(self.config)
-        self._plan = topology.task_plan()
-        self._global_plan = topology.global_plan()
+        plan = topology.configured(self.config)
+        self._plan = plan.task_plan()
+        self._global_plan = plan.global_plan()
         self._inputs = Inputs(self._plan, self._global_plan)
         try:
             self._global_task = self._start_global_task()
@@ -104,8 +108,8 @@ class TopologyTestDriver(StoreAccess):
     def create_input_topic(
         self,
         topic: str,
-        key_serde: Serde[KIn] | None = None,
-        value_serde: Serde[VIn] | None = None,
+        key_serde: GivenSerde[KIn] | None = None,
+        value_serde: GivenSerde[VIn] | None = None,
         *,
         start: Instant | None = None,
         auto_advance: Duration = 0,
@@ -130,7 +134,7 @@ class TopologyTestDriver(StoreAccess):
         )
 
     def create_output_topic(
-        self, topic: str, key_serde: Serde[KIn] | None = None, value_serde: Serde[VIn] | None = None
+        self, topic: str, key_serde: GivenSerde[KIn] | None = None, value_serde: GivenSerde[VIn] | None = None
     ) -> TestOutputTopic[KIn, VIn]:
         """A topic to read results from; an internal one has its full name. It may be one that is never written to.
 
@@ -358,15 +362,21 @@ class TopologyTestDriver(StoreAccess):
         headers: Headers,
     ) -> None:
         assert self._task is not None
-        record = RawRecord(topic, _PARTITION, self._next_offset(queue), timestamp, key, value, headers)
-        self._task.add_records((queue, _PARTITION), (record,))
+        partition, offset = (queue, _PARTITION), self._next_offset(queue)
+        if self._in_batches and self._task.takes_columns(partition):
+            with_headers = [headers] if headers else None
+            columns = RecordColumns(topic, _PARTITION, [offset], [timestamp], [key], [value], with_headers)
+            self._task.add_columns(partition, columns)
+        else:
+            record = raw_record(topic, _PARTITION, offset, timestamp, key, value, headers)
+            self._task.add_records(partition, (record,))
 
     def _update_global(
         self, topic: str, key: bytes | None, value: bytes | None, timestamp: int, headers: Headers
     ) -> None:
         assert self._global_task is not None
         offset = self._next_offset(topic)
-        self._global_task.update(RawRecord(topic, _PARTITION, offset, timestamp, key, value, headers))
+        self._global_task.update(raw_record(topic, _PARTITION, offset, timestamp, key, value, headers))
         self._global_task.flush()
 
     def _next_offset(self, queue: str) -> int:
@@ -380,12 +390,22 @@ class TopologyTestDriver(StoreAccess):
         if task is None:
             return
         while task.has_records and task.is_processable(self._wall_clock_ms):
-            task.process(self._wall_clock_ms)
-            task.punctuate_stream_time()
+            self._step(task)
             self._commit(task)
             self._capture()
         if task.has_records:
             log.info("records wait because of max.task.idle.ms; advance the wall clock or pipe to the empty topics")
+
+    def _step(self, task: StreamTask) -> None:
+        """Process one record: alone, or as a batch of one, through the loops that work off whole batches.
+
+        More than one at a time would not do: there is a commit after each.
+        """
+        if self._in_batches and task.buffered == 1:
+            task.process_all(self._wall_clock_ms)
+        else:
+            task.process(self._wall_clock_ms)
+            task.punctuate_stream_time()
 
     def _commit(self, task: StreamTask) -> None:
         task.prepare_commit()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, IllegalStateError, UnsupportedError
+from headrace.errors import ArgumentError, IllegalStateError, UnsupportedError, user_line
+from headrace.functions import check_function
 from headrace.metrics import RecordingLevel, StreamsMetrics
-from headrace.processors.api import PunctuationType, Punctuator
+from headrace.processors.api import PunctuationType, Punctuator, check_clock
 from headrace.records import Record, RecordContext, RecordMetadata
 from headrace.state.cache import ThreadCache
 from headrace.state.contracts import ChangeLogger, CurrentRecord, RestoreCallback, StateStore
@@ -126,6 +127,8 @@ class MockProcessorContext:
         self, interval: Duration, punctuation: PunctuationType, callback: Punctuator, start: int | None = None
     ) -> CapturedPunctuator:
         """Capture the punctuation."""
+        check_clock(punctuation, user_line())
+        check_function("schedule(): callback", callback, 1, user_line())
         captured = CapturedPunctuator(to_ms(interval, "interval"), punctuation, callback, start)
         self._punctuators.append(captured)
         return captured

@@ -9,6 +9,15 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import ArgumentError, UnknownStoreError, user_line
 from headrace.guesses import Face
 from headrace.near_names import did_you_mean
+from headrace.state.kinds import (
+    KEY_VALUE,
+    SESSION,
+    TIMESTAMPED_KEY_VALUE,
+    TIMESTAMPED_WINDOW,
+    VERSIONED,
+    WINDOW,
+    StoreKind,
+)
 from headrace.testing import facades
 
 if TYPE_CHECKING:
@@ -68,19 +77,19 @@ class StoreAccess(Face):
         ...     list(driver.key_value_store("rows").all())
         [('a', 'x')]
         """
-        return self._of_type(name, {"kv": _as_is, "timestamped_kv": facades.plain})
+        return self._of_type(name, {KEY_VALUE: _as_is, TIMESTAMPED_KEY_VALUE: facades.plain})
 
     def timestamped_key_value_store(self, name: str) -> Any:
         """A key-value store with timestamps."""
-        return self._of_type(name, {"timestamped_kv": _as_is}, {"timestamped_kv": facades.without_headers})
+        return self._of_type(name, {TIMESTAMPED_KEY_VALUE: _as_is}, {TIMESTAMPED_KEY_VALUE: facades.without_headers})
 
     def timestamped_key_value_store_with_headers(self, name: str) -> Any:
         """A key-value store with timestamps and headers: its values are ``ValueAndTimestamp`` with ``headers``."""
-        return self._of_type(name, {}, {"timestamped_kv": _as_is})
+        return self._of_type(name, {}, {TIMESTAMPED_KEY_VALUE: _as_is})
 
     def versioned_key_value_store(self, name: str) -> Any:
         """A key-value store that keeps versions."""
-        return self._of_type(name, {"versioned": _as_is})
+        return self._of_type(name, {VERSIONED: _as_is})
 
     def window_store(self, name: str) -> Any:
         """A window store. One with timestamps shows bare values.
@@ -92,15 +101,15 @@ class StoreAccess(Face):
         ...     driver.window_store("counts").fetch("a", 10)
         1
         """
-        return self._of_type(name, {"window": _as_is, "timestamped_window": facades.plain})
+        return self._of_type(name, {WINDOW: _as_is, TIMESTAMPED_WINDOW: facades.plain})
 
     def timestamped_window_store(self, name: str) -> Any:
         """A window store with timestamps."""
-        return self._of_type(name, {"timestamped_window": _as_is}, {"timestamped_window": facades.without_headers})
+        return self._of_type(name, {TIMESTAMPED_WINDOW: _as_is}, {TIMESTAMPED_WINDOW: facades.without_headers})
 
     def timestamped_window_store_with_headers(self, name: str) -> Any:
         """A window store with timestamps and headers."""
-        return self._of_type(name, {}, {"timestamped_window": _as_is})
+        return self._of_type(name, {}, {TIMESTAMPED_WINDOW: _as_is})
 
     def session_store(self, name: str) -> Any:
         """A session store. One with headers shows bare values.
@@ -112,11 +121,11 @@ class StoreAccess(Face):
         ...     driver.session_store("counts").fetch_session("a", 12, 12)
         1
         """
-        return self._of_type(name, {"session": _as_is})
+        return self._of_type(name, {SESSION: _as_is})
 
     def session_store_with_headers(self, name: str) -> Any:
         """A session store with room for headers; as in Kafka Streams no aggregation fills them: values are bare."""
-        return self._of_type(name, {}, {"session": _as_is})
+        return self._of_type(name, {}, {SESSION: _as_is})
 
     def changelog(self, store: str) -> list[ChangelogEntry]:
         """What the store has logged so far, for ``restore``."""
@@ -146,16 +155,15 @@ class StoreAccess(Face):
     def _of_type(
         self,
         name: str,
-        views: Mapping[str, Callable[[Any], Any]],
-        header_views: Mapping[str, Callable[[Any], Any]] | None = None,
+        views: Mapping[StoreKind, Callable[[Any], Any]],
+        header_views: Mapping[StoreKind, Callable[[Any], Any]] | None = None,
     ) -> Any:
         store = self.store(name)
-        kind = getattr(store, "store_type", "")
-        bare = kind.removesuffix("_with_headers")
-        view = (header_views or views if bare != kind else views).get(bare)
+        kind = getattr(store, "kind", None) or StoreKind(type(store).__name__)
+        view = (header_views or views if kind.headers else views).get(kind.bare)
         if view is None:
-            message = f"the store {name!r} is of another kind: {kind.replace('_', ' ') or type(store).__name__}"
-            getter = _GETTERS.get(bare, "store") + ("_with_headers" if bare != kind and bare in _WITH_HEADERS else "")
+            message = f"the store {name!r} is of another kind: {str(kind).replace('_', ' ')}"
+            getter = _GETTERS.get(kind.bare, "store") + ("_with_headers" if kind.headers else "")
             raise ArgumentError(message, hint=f"Ask for it with driver.{getter}({name!r}).", at=user_line())
         return view(store)
 
@@ -169,16 +177,13 @@ class StoreAccess(Face):
 
 
 _GETTERS = {
-    "kv": "key_value_store",
-    "timestamped_kv": "timestamped_key_value_store",
-    "versioned": "versioned_key_value_store",
-    "window": "window_store",
-    "timestamped_window": "timestamped_window_store",
-    "session": "session_store",
+    KEY_VALUE: "key_value_store",
+    TIMESTAMPED_KEY_VALUE: "timestamped_key_value_store",
+    VERSIONED: "versioned_key_value_store",
+    WINDOW: "window_store",
+    TIMESTAMPED_WINDOW: "timestamped_window_store",
+    SESSION: "session_store",
 }
-
-
-_WITH_HEADERS = frozenset({"timestamped_kv", "timestamped_window", "session"})
 
 
 def _as_is(store: Any) -> Any:

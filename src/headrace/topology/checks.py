@@ -8,11 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.errors import ArgumentError, OperatorTypeError, TopologyError
-from headrace.functions import refuse_async, signature_of, takes, where
+from headrace.functions import check_function, refuse_async, signature_of, takes, where
 from headrace.names import check_legal, check_node_name
 from headrace.topology.nodes import SinkNode, TopologyGraph
 
 _OFFSET_RESETS = ("earliest", "latest", "none")
+_READ_ONCE = (
+    "Read it once, and use that stream or table in both places; to_table() and to_stream() make the other of it."
+)
 
 
 def new_name(graph: TopologyGraph, name: str, at: str | None) -> None:
@@ -58,7 +61,7 @@ def unread_topics(graph: TopologyGraph, topics: Iterable[str], at: str | None) -
     for topic in topics:
         if topic in read:
             message = f"the topic {topic!r} is already read by another source"
-            raise TopologyError(message, at=at)
+            raise TopologyError(message, hint=_READ_ONCE, at=at)
         if any(pattern.fullmatch(topic) for pattern in patterns):
             message = f"the topic {topic!r} matches the pattern of another source"
             raise TopologyError(message, at=at)
@@ -84,7 +87,7 @@ def fresh_processors(name: str, supplier: Any, at: str | None) -> None:
     """A supplier must give a new processor at each call, and one that can be called as processors are."""
     if not callable(supplier):
         message = f"the supplier of {name!r} must be a class or a function without arguments, not {supplier!r}"
-        raise ArgumentError(message, hint="Pass the processor's class, not an instance of it.", at=at)
+        raise OperatorTypeError(message, hint="Pass the processor's class, not an instance of it.", at=at)
     refuse_async(f"the supplier of {name!r}", supplier, at)
     processor = supplier()
     if processor is supplier():
@@ -95,6 +98,12 @@ def fresh_processors(name: str, supplier: Any, at: str | None) -> None:
     for method in ("init", "process", "close"):
         refuse_async(f"{method}() of the processor {name!r}", getattr(processor, method, None), at)
     _takes_a_record(name, getattr(processor, "process", None), at)
+
+
+def callback(what: str, function: Any, arity: int, at: str | None) -> None:
+    """A partitioner, an extractor: a plain function of so many arguments, where there is one."""
+    if function is not None:
+        check_function(what, function, arity, at)
 
 
 def _takes_a_record(name: str, process: Any, at: str | None) -> None:
@@ -113,7 +122,7 @@ def _takes_a_record(name: str, process: Any, at: str | None) -> None:
 def store_name(builder: Any, at: str | None) -> str:
     """The name of a store to be must be legal: it becomes a directory and part of a topic."""
     name = getattr(builder, "name", None)
-    if not hasattr(builder, "build"):
+    if not hasattr(builder, "configured"):
         message = f"{builder!r} is not a store builder"
         raise ArgumentError(message, hint="Builders come from stores.key_value(...), stores.window(...), ...", at=at)
     check_legal(name, "store", at=at)

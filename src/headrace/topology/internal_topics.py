@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import ArgumentError, IllegalStateError, TopologyError
+from headrace.errors import ArgumentError, TopologyError
 from headrace.names import problem_with
 from headrace.topology.nodes import SourceNode, TopologyGraph
 from headrace.topology.subtopologies import node_groups
@@ -35,19 +35,17 @@ class InternalTopic:
     """Whose source a repartition topic is, or where the store of a changelog lives."""
 
 
-def internal_topics(graph: TopologyGraph) -> list[InternalTopic]:
+def internal_topics(graph: TopologyGraph, config: StreamsConfig) -> list[InternalTopic]:
     """All internal topics, sub-topology by sub-topology. Fails where a name is not legal for a topic."""
-    if graph.config is None:
-        raise IllegalStateError(
-            "the topology is not configured yet",
-            hint="Internal topics are named after the application: configure it first.",
-        )
     topics: dict[str, InternalTopic] = {}
     for number, names in enumerate(node_groups(graph)):
         sources = _source_topics(graph, names)
         if not sources and not _has_pattern(graph, names):
             continue
-        for topic in (*_repartitions(graph, sources, number), *_changelogs(graph, names, sources, number)):
+        for topic in (
+            *_repartitions(graph, config, sources, number),
+            *_changelogs(graph, config, names, sources, number),
+        ):
             topics.setdefault(topic.name, topic)
     return list(topics.values())
 
@@ -63,16 +61,18 @@ def _has_pattern(graph: TopologyGraph, names: Iterable[str]) -> bool:
     return any(isinstance(node, SourceNode) and node.pattern is not None for node in nodes)
 
 
-def _repartitions(graph: TopologyGraph, sources: Iterable[str], subtopology: int) -> Iterable[InternalTopic]:
+def _repartitions(
+    graph: TopologyGraph, config: StreamsConfig, sources: Iterable[str], subtopology: int
+) -> Iterable[InternalTopic]:
     for topic in sources:
         if topic in graph.internal_topics:
             partitions = graph.internal_topics[topic]
             name = _checked(graph.full_topic(topic), partitions)
-            yield InternalTopic(name, "repartition", partitions, _repartition_config(graph), subtopology=subtopology)
+            yield InternalTopic(name, "repartition", partitions, _repartition_config(config), subtopology=subtopology)
 
 
 def _changelogs(
-    graph: TopologyGraph, names: Iterable[str], sources: list[str], subtopology: int
+    graph: TopologyGraph, config: StreamsConfig, names: Iterable[str], sources: list[str], subtopology: int
 ) -> Iterable[InternalTopic]:
     stores = dict.fromkeys(store for name in names for store in graph.stores_of.get(name, ()))
     for store in stores:
@@ -80,8 +80,8 @@ def _changelogs(
         if topic is None or store not in graph.stores:
             continue
         kind = "source-changelog" if topic in sources else "changelog"
-        config = _changelog_config(graph, graph.stores[store])
-        yield InternalTopic(_checked(topic), kind, config=config, store=store, subtopology=subtopology)
+        settings = _changelog_config(config, graph.stores[store])
+        yield InternalTopic(_checked(topic), kind, config=settings, store=store, subtopology=subtopology)
 
 
 def _checked(name: str, partitions: int | None = None) -> str:
@@ -95,42 +95,33 @@ def _checked(name: str, partitions: int | None = None) -> str:
     return name
 
 
-def _repartition_config(graph: TopologyGraph) -> dict[str, str]:
+def _repartition_config(config: StreamsConfig) -> dict[str, str]:
     return {
         "message.timestamp.type": "CreateTime",
         "cleanup.policy": "delete",
         "segment.bytes": "52428800",
         "retention.ms": "-1",
-        **_user_defaults(graph),
+        **_user_defaults(config),
     }
 
 
-def _changelog_config(graph: TopologyGraph, builder: Any) -> dict[str, str]:
+def _changelog_config(config: StreamsConfig, builder: Any) -> dict[str, str]:
     """Kafka Streams' own settings, then those of ``topic.``, then the store's."""
     given = {name: str(value) for name, value in builder.log_config.items()}
     base = {"message.timestamp.type": "CreateTime", "cleanup.policy": "compact"}
     if builder.is_versioned_store:
         lag = _sum(builder.history_ms, _VERSIONED_COMPACTION_LAG_MS)
-        return {**base, **_user_defaults(graph), "min.compaction.lag.ms": lag, **given}
+        return {**base, **_user_defaults(config), "min.compaction.lag.ms": lag, **given}
     if builder.is_window_store:
         base["cleanup.policy"] = "compact,delete"
-        retention = _sum(builder.retention_ms, _additional_retention_ms(graph))
-        return {**base, **_user_defaults(graph), "retention.ms": retention, **given}
-    return {**base, **_user_defaults(graph), **given}
+        retention = _sum(builder.retention_ms, int(config["windowstore.changelog.additional.retention.ms"]))
+        return {**base, **_user_defaults(config), "retention.ms": retention, **given}
+    return {**base, **_user_defaults(config), **given}
 
 
 def _sum(duration_ms: int, more_ms: int) -> str:
     return str(min(duration_ms + more_ms, _MAX_LONG))
 
 
-def _config(graph: TopologyGraph) -> StreamsConfig:
-    assert graph.config is not None, "checked by internal_topics"
-    return graph.config
-
-
-def _additional_retention_ms(graph: TopologyGraph) -> int:
-    return int(_config(graph)["windowstore.changelog.additional.retention.ms"])
-
-
-def _user_defaults(graph: TopologyGraph) -> dict[str, str]:
-    return {name: str(value) for name, value in _config(graph).with_prefix("topic.").items()}
+def _user_defaults(config: StreamsConfig) -> dict[str, str]:
+    return {name: str(value) for name, value in config.with_prefix("topic.").items()}

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from headrace.config import StreamsConfig
+from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +23,6 @@ class SourceNode:
 
     @property
     def parents(self) -> tuple[str, ...]:
-        """A source has none."""
         return ()
 
 
@@ -81,16 +77,12 @@ class TopologyGraph:
     """Global stores, and whether restoring runs their processor again."""
     copartitioned: list[set[str]] = field(default_factory=list)
     """Groups of source nodes whose topics must have the same number of partitions."""
-    config: StreamsConfig | None = None
-    """The configuration the topology runs with; None before ``configure``."""
-    prefix: str | None = None
-    """What internal topic names start with; None before ``configure``."""
+    prefix: str = ""
+    """What internal topic names start with in an application; empty in a topology that is not configured."""
 
     def full_topic(self, topic: str) -> str:
-        """``topic``, with the application's prefix if it is internal and the topology is configured."""
-        if self.prefix is None or topic not in self.internal_topics:
-            return topic
-        return f"{self.prefix}-{topic}"
+        """``topic``, with the application's prefix, if there is one and the topic is internal."""
+        return self._prefixed(topic) if topic in self.internal_topics else topic
 
     def sources(self) -> Iterable[SourceNode]:
         """All source nodes, in order."""
@@ -108,4 +100,7 @@ class TopologyGraph:
         builder = self.stores.get(store)
         if builder is None or not builder.logging_enabled or not self.users_of.get(store):
             return None
-        return f"{self.prefix}-{store}-changelog" if self.prefix is not None else f"{store}-changelog"
+        return self._prefixed(f"{store}-changelog")
+
+    def _prefixed(self, name: str) -> str:
+        return f"{self.prefix}-{name}" if self.prefix else name

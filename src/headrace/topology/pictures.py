@@ -1,4 +1,4 @@
-"""A topology as a picture in text: Mermaid, Graphviz, JSON. What notebooks draw is in ``drawing``."""
+"""A topology as text: a line, or a picture as Mermaid, Graphviz, JSON. What notebooks draw is in ``drawing``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.topology.nodes import Node, ProcessorNode, SourceNode, TopologyGraph
+from headrace.topology.nodes import Node, ProcessorNode, SinkNode, SourceNode, TopologyGraph
 from headrace.topology.subtopologies import node_groups
 
 
@@ -165,3 +165,27 @@ class _Picture:
 
 def _kind(node: Node) -> str:
     return type(node).__name__.removesuffix("Node").lower()
+
+
+def summary(graph: TopologyGraph) -> str:
+    """``reads in; writes out; stores counts``: topics of its own are not named."""
+    parts = {
+        "reads": _topics_read(graph),
+        "writes": _topics_written(graph),
+        "stores": [*graph.stores, *graph.global_stores],
+    }
+    texts = (f"{what} {', '.join(found)}" for what, names in parts.items() if (found := list(names)))
+    return "; ".join(texts) or "empty"
+
+
+def _topics_read(graph: TopologyGraph) -> Iterable[str]:
+    for node in graph.sources():
+        yield from (topic for topic in node.topics if topic not in graph.internal_topics)
+        if node.pattern is not None:
+            yield node.pattern.pattern
+
+
+def _topics_written(graph: TopologyGraph) -> Iterable[str]:
+    for node in graph.nodes.values():
+        if isinstance(node, SinkNode) and node.topic not in graph.internal_topics:
+            yield node.topic or "topics named by a function"

@@ -86,10 +86,6 @@ def global_plan(graph: TopologyGraph) -> TaskPlan | None:
 
 
 def _plan(graph: TopologyGraph, names: set[str], subtopology: int | None) -> TaskPlan:
-    if graph.prefix is None:
-        raise IllegalStateError(
-            "the topology is not configured yet", hint="Call configure(config) before asking for what its tasks run."
-        )
     chosen = [node for node in graph.nodes.values() if node.name in names]
     nodes = _plan_nodes(graph, chosen)
     stores = _stores(graph, nodes)

@@ -1,6 +1,6 @@
 """The topology: sources, processors, sinks and stores, added by hand (Processor API) or by the DSL.
 
-A topology is data. ``describe()`` shows it; an engine configures it and runs its task plans.
+A topology is data. ``describe()`` shows it; an engine runs the plan that ``configured`` makes of it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,9 @@ from headrace.serde.given import given_serde
 from headrace.timestamps import fail_on_invalid_timestamp
 from headrace.topology import checks, drawing, pictures
 from headrace.topology.describe import TopologyDescription, describe
-from headrace.topology.internal_topics import InternalTopic, internal_topics
 from headrace.topology.nodes import ProcessorNode, SinkNode, SourceNode, TopologyGraph
-from headrace.topology.subtopologies import Subtopology, copartition_groups, subtopologies
-from headrace.topology.summary import summary
-from headrace.topology.task_plan import TaskPlan, global_plan, task_plan
+from headrace.topology.topology_plan import TopologyPlan, topology_plan
 
-_PREFIX_OVERRIDE = "__internal.override.topic.prefix__"
 _log = logging.getLogger(__name__)
 
 
@@ -51,18 +47,13 @@ class Topology(Face):
             "add_repartition_source",
             "check_implicit_names",
             "config",
-            "configure",
+            "configured",
             "connect_source_store_and_topic",
-            "copartition_groups",
             "copartition_sources",
-            "global_plan",
             "graph",
             "history_retention_ms",
-            "internal_topics",
             "note_implicit_names",
             "replace_copartition_source",
-            "subtopologies",
-            "task_plan",
             "validate_copartition",
             "written_at",
         }
@@ -70,7 +61,7 @@ class Topology(Face):
 
     def __init__(self, config: StreamsConfig | Mapping[str, Any] | None = None) -> None:
         self.config = None if config is None else StreamsConfig(config)
-        """What the topology is built with (Java: TopologyConfig); what it runs with comes with ``configure``."""
+        """What the topology is built with (Java: TopologyConfig); what it runs with comes with ``configured``."""
         self.graph = TopologyGraph()
         self._implicit_names: dict[str, list[str]] = {"changelog topic": [], "state store": [], "repartition topic": []}
         self._line: str | None = None
@@ -99,6 +90,7 @@ class Topology(Face):
         checks.new_name(graph, name, at)
         names = checks.as_names(topics or ())
         checks.offset_reset(offset_reset, at)
+        checks.callback(f"the timestamp_extractor of {name!r}", timestamp_extractor, 2, at)
         if pattern is not None:
             if names:
                 self._refuse(f"the source {name!r} has both topics and a pattern")
@@ -156,6 +148,9 @@ class Topology(Face):
         elif not callable(topic):
             message = f"the sink {name!r} needs a topic or a function that names one, not {topic!r}"
             raise ArgumentError(message, at=at)
+        else:
+            checks.callback(f"the function that names the topic of {name!r}", topic, 3, at)
+        checks.callback(f"the partitioner of {name!r}", partitioner, 4, at)
         names = checks.known_parents(graph, name, parents, at)
         static, extractor = (topic, None) if isinstance(topic, str) else (None, topic)
         graph.nodes[name] = SinkNode(name, names, static, extractor, *_serdes(key_serde, value_serde), partitioner, at)
@@ -172,7 +167,8 @@ class Topology(Face):
         name = checks.store_name(builder, self._here)
         known = self.graph.stores.get(name)
         if known is not None and known is not builder and not known.is_compatible_with(builder):
-            self._refuse(f"a different store has already been added with the name {name!r}")
+            hint = "Give one of the two another name."
+            self._refuse(f"a different store has already been added with the name {name!r}", hint=hint)
         if name in self.graph.global_stores:
             self._refuse(f"a different global store has already been added with the name {name!r}")
         self.graph.stores[name] = builder
@@ -218,8 +214,8 @@ class Topology(Face):
         ...         self.context.store("prices").put(record.key, record.value)
         >>> prices = stores.key_value(stores.in_memory("prices"))
         >>> topology = Topology().add_global_store(prices, "source", "prices", "keep", Keep)
-        >>> [group.is_global for group in topology.subtopologies()]
-        [True]
+        >>> print(str(topology.describe()).splitlines()[1].strip())
+        Sub-topology: 0 for global store (will not generate tasks)
         """
         at, graph = self._here, self.graph
         checks.new_name(graph, source_name, at)
@@ -229,6 +225,7 @@ class Topology(Face):
         if source_name == processor_name:
             self._refuse(f"source and processor of a global store need different names, not both {source_name!r}")
         checks.fresh_processors(processor_name, supplier, at)
+        checks.callback(f"the timestamp_extractor of {source_name!r}", timestamp_extractor, 2, at)
         store = checks.store_name(builder, at)
         if store in graph.stores or store in graph.global_stores:
             self._refuse(f"a different store has already been added with the name {store!r}")
@@ -318,7 +315,7 @@ class Topology(Face):
         return pictures.to_json(self.graph)
 
     def __repr__(self) -> str:
-        return f"<Topology: {summary(self.graph)}>"
+        return f"<Topology: {pictures.summary(self.graph)}>"
 
     def _repr_html_(self) -> str:
         return drawing.to_html(self.graph)
@@ -401,35 +398,12 @@ class Topology(Face):
 
     # -- what engines call
 
-    def configure(self, config: StreamsConfig) -> None:
-        """Prepare to run under ``config``: topic prefix, the kinds of stores, no caching where there is no cache."""
-        graph = self.graph
-        graph.config = config
-        graph.prefix = config.originals.get(_PREFIX_OVERRIDE) or config.application_id
-        for builder in (*graph.stores.values(), *graph.global_stores.values()):
-            if config["statestore.cache.max.bytes"] == 0:
-                builder.with_caching_disabled()
-            builder.configure(config)
+    def configured(self, config: StreamsConfig | Mapping[str, Any]) -> TopologyPlan:
+        """What runs under ``config``: topics with their prefix, stores of their kinds, cached where there is a cache.
 
-    def task_plan(self, subtopology: int | None = None) -> TaskPlan:
-        """What a task of ``subtopology`` runs; of all of them in one task, as the test driver, without one."""
-        return task_plan(self.graph, subtopology)
-
-    def global_plan(self) -> TaskPlan | None:
-        """What fills the global stores; None where there are none."""
-        return global_plan(self.graph)
-
-    def internal_topics(self) -> list[InternalTopic]:
-        """Repartition topics and changelogs, with the settings to create them with."""
-        return internal_topics(self.graph)
-
-    def subtopologies(self) -> list[Subtopology]:
-        """The connected parts, those of global stores included."""
-        return subtopologies(self.graph)
-
-    def copartition_groups(self) -> list[frozenset[str]]:
-        """Which topics must have the same number of partitions."""
-        return copartition_groups(self.graph)
+        The topology stays as it is, and can be configured again.
+        """
+        return topology_plan(self.graph, StreamsConfig(config))
 
     # -- inner parts
 

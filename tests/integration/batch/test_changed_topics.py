@@ -47,12 +47,13 @@ class TestPartitionsAreAdded:
         send(broker, "a")
         with LocalEngine(copy(), settings(tmp_path), broker) as engine:
             engine.run_until_idle()
-            assert not engine.follow_topics()
+            assert not engine.has_new_topics
             broker.alter_topic("in", partitions=3)
             send(broker, "b", 2)
-            assert engine.follow_topics()
+            assert engine.has_new_topics
+            engine.lay_out_again()
             engine.run_until_idle()
-            assert not engine.follow_topics()
+            assert not engine.has_new_topics
         assert values(broker) == [b"a", b"b"]
         assert broker.lag("app") == {("in", 0): 0, ("in", 1): 0, ("in", 2): 0}
 
@@ -63,7 +64,7 @@ class TestPartitionsAreAdded:
             engine.run_until_idle()
             broker.alter_topic("lines", partitions=2)
             with pytest.raises(InternalTopicError, match="internal topics have the wrong number of partitions") as said:
-                engine.follow_topics()
+                engine.lay_out_again()
         with pytest.raises(InternalTopicError) as again:
             LocalEngine(word_count(), settings(tmp_path), broker)
         assert str(again.value) == str(said.value)
@@ -77,7 +78,7 @@ class TestAnInputIsDeleted:
             with pytest.raises(MissingSourceTopicError, match="topics were deleted while the application runs: in"):
                 engine.run_until_idle()
             with pytest.raises(MissingSourceTopicError, match="in"):
-                engine.follow_topics()
+                engine.lay_out_again()
 
     def test_one_that_comes_back_smaller_is_named(self, tmp_path: Path, broker: Broker) -> None:
         broker.alter_topic("in", partitions=2)
@@ -98,7 +99,8 @@ class TestAnInputIsDeleted:
             send(broker, "a")
             engine.run_until_idle()
             assert values(broker) == [b"a"]
-            assert engine.follow_topics()
+            assert engine.has_new_topics
+            engine.lay_out_again()
             send(broker, "b")
             engine.run_until_idle()
         assert values(broker) == [b"a", b"b"]
@@ -131,7 +133,7 @@ class TestAnOutputIsDeleted:
             assert "headrace topics create out --partitions 4" in str(at.value.hint)
             broker.alter_topic("in", partitions=2)
             with pytest.raises(MissingOutputTopicError):
-                engine.follow_topics()
+                engine.lay_out_again()
             assert "out" not in broker.topics()
             # Once it is there again, nothing is missing.
             broker.create_topic("out", 4)

@@ -9,13 +9,17 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from rocksdict import Rdict
 
-from headrace import StreamsBuilder, stores
+from headrace import Processor, StreamsBuilder, stores
 from headrace.batch.local import LocalEngine
 from headrace.broker import places
 from headrace.errors import InternalTopicError, LeaseHeldError, MissingSourceTopicError, UpgradeError
+from headrace.records import Record
+from headrace.state.rocksdb import visits
 from headrace.state.rocksdb.task_databases import FAILPOINTS
 from tests.integration.batch import programs
 from tests.integration.batch.programs import append, final_counts, open_at, read, settings
@@ -43,6 +47,43 @@ def test_a_rate_limit_cuts_the_input_into_batches_and_changes_no_result(tmp_path
     with LocalEngine(programs.word_count(), limited, broker) as engine:
         assert engine.run_until_idle() >= 4
     assert final_counts(broker) == WORDS
+
+
+def test_a_task_that_stays_where_it_is_is_opened_once_and_keeps_what_its_processors_remember(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    lives: list[str] = []
+
+    class Numbered(Processor):
+        def init(self, context: Any) -> None:
+            self.context, self.count = context, 0
+            lives.append("init")
+
+        def process(self, record: Record[Any, Any]) -> None:
+            self.count += 1
+            self.context.forward(record.with_value(f"{record.value} {self.count}"))
+
+        def close(self) -> None:
+            lives.append("close")
+
+    def open_database(path: str, *more: Any, **options: Any) -> Any:
+        opened.append(path)
+        return Rdict(path, *more, **options)
+
+    monkeypatch.setattr(visits, "Rdict", open_database)
+    builder = StreamsBuilder()
+    builder.stream("lines").process(Numbered).group_by_key().count("per-key").to_stream().to("counts")
+    builder.stream("lines").process(Numbered).to("numbered")
+    broker = open_at(tmp_path)
+    broker.create_topic("lines")
+    with LocalEngine(builder.build(), settings(tmp_path), broker) as engine:
+        for number in range(5):
+            append(broker, "lines", [("k", "line")], timestamp=number)
+            assert engine.run_until_idle() == 1
+        assert (len(opened), lives) == (1, ["init", "init"])
+    assert lives == ["init", "init", "close", "close"]
+    assert [value for _, value in read(broker, "numbered")] == [b"line %d" % number for number in range(1, 6)]
 
 
 def test_state_that_was_lost_comes_back_from_the_changelog(tmp_path: Path) -> None:
@@ -157,7 +198,8 @@ def test_a_source_topic_that_serves_as_changelog_brings_its_table_back_records_w
     optimized = settings(tmp_path, **{"topology.optimization": "all"})
     with LocalEngine(builder.build(optimized), optimized, broker) as engine:
         engine.run_until_idle()
-        shutil.rmtree(tmp_path / "state")
+    shutil.rmtree(tmp_path / "state")
+    with LocalEngine(builder.build(optimized), optimized, broker) as engine:
         append(broker, "names", [("c", "Cem")], timestamp=5)
         append(broker, "orders", [("a", "tea"), ("b", "milk"), ("c", "salt")], timestamp=10)
         engine.run_until_idle()

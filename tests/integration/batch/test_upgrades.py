@@ -294,7 +294,7 @@ def test_what_a_failed_first_batch_left_is_not_taken_for_another_applications(
 
     with pytest.raises(ProcessingError):
         place.run(failing)
-    assert place.broker.last_committed("app") is None
+    assert place.broker.last_decided("app") is None
     assert list((place.directory / "state" / "app").glob("*_*/.state-id"))
     caplog.clear()
     place.run(counted())

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from headrace import Processor, PunctuationType, StreamsBuilder, Topology, failpoints
+from headrace import Processor, PunctuationType, StreamsBuilder, Topology
+from headrace.batch import local
 from headrace.batch.local import LocalEngine
-from headrace.batch.visiting import STAGED
+from headrace.batch.visit_contract import VisitResult
+from headrace.batch.visiting import OpenTasks
 from headrace.records import Record
 from tests.integration.batch import programs
 from tests.integration.batch.programs import append, open_at, read, settings
@@ -30,11 +32,14 @@ def test_a_second_visit_on_another_host_gets_what_the_first_one_wrote(
 ) -> None:
     """Another host has no directory of the task, or an old one: here it is removed after every visit."""
 
-    def remove(name: str) -> None:
-        if name == STAGED:
+    class MovingTasks(OpenTasks):
+        def visit(self, *arguments: Any, **options: Any) -> VisitResult:
+            result = super().visit(*arguments, **options)
+            self.close()
             shutil.rmtree(tmp_path / "state", ignore_errors=True)
+            return result
 
-    monkeypatch.setattr(failpoints, "on_reached", remove)
+    monkeypatch.setattr(local, "OpenTasks", MovingTasks)
     broker = open_at(tmp_path)
     broker.create_topic("orders", 2)
     broker.create_topic("customers", 2)

@@ -16,9 +16,10 @@ import pytest
 from headrace import failpoints
 from headrace.broker import places
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import Lease, LogRecord, NewRecord, OffsetAndMetadata
+from headrace.broker.port import Lease, NewRecord, OffsetAndMetadata
 from headrace.errors import CorruptLogError, LeaseHeldError
 from headrace.partitioning import default_partition
+from headrace.records import RawRecord
 from tests.integration.broker import worker
 from tests.integration.broker.worker import BIG, finish, start
 
@@ -35,7 +36,7 @@ def broker(tmp_path: Path) -> Iterator[EmbeddedBroker]:
         yield opened
 
 
-def records(broker: EmbeddedBroker, topic: str, partition: int = 0) -> list[LogRecord]:
+def records(broker: EmbeddedBroker, topic: str, partition: int = 0) -> list[RawRecord]:
     return [record for chunk in broker.read(topic, partition, 0) for record in chunk]
 
 
@@ -122,9 +123,9 @@ class TestKills:
         assert len(values(broker, "changes")) == 60
         assert broker.committed("app") == {("in", 0): OffsetAndMetadata(60)}
         assert broker.lag("app") == {("in", 0): 0}
-        last = broker.last_committed("app")
+        last = broker.last_decided("app")
         assert last is not None
-        assert (last.batch_id, last.extras) == (5, {"batch": "5"})
+        assert (last.batch_id, last.notes) == (5, {"batch": "5"})
         broker.sweep()  # no grace is needed: the names say that nobody can commit these any more
         assert unregistered(broker) == set()
 

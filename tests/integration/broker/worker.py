@@ -15,7 +15,7 @@ from typing import Any
 
 from headrace import failpoints
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import Commit, NewRecord, OffsetAndMetadata
+from headrace.broker.port import Decision, NewRecord, OffsetAndMetadata
 from headrace.errors import BrokerError, FencedError
 
 BIG = b"x" * 5000
@@ -78,7 +78,7 @@ def _appended(broker: EmbeddedBroker) -> int:
 def run_batches(directory: str, batches: int) -> None:
     """What an engine does: read ``in``, write ``out`` and ``changes``, commit; until a number of batches is done."""
     with EmbeddedBroker(directory) as broker, broker.acquire_lease("app") as lease:
-        last = broker.last_committed("app")
+        last = broker.last_decided("app")
         for batch_id in range(0 if last is None else last.batch_id, batches):
             committed = broker.committed("app").get(("in", 0), OffsetAndMetadata(0)).offset
             # The last batch may have been committed before the kill: running it again must change nothing.
@@ -89,10 +89,9 @@ def run_batches(directory: str, batches: int) -> None:
                     for _, _, _, timestamp, key, data, headers in chunk:
                         stage.append("out", 0, timestamp, key, data, headers)
                         stage.append("changes", 0, timestamp, key, b"%d" % batch_id + BIG * (batch_id % 3))
-                segments = stage.finish()
+                staged = stage.finish()
             offsets = {("in", 0): OffsetAndMetadata(first + 10)}
-            done = broker.commit(Commit("app", lease.epoch, batch_id, segments, offsets, {"batch": str(batch_id)}))
-            assert done.repeated == again
+            broker.decide(Decision("app", lease.epoch, batch_id, [staged], offsets, {"batch": str(batch_id)}))
 
 
 def compact(directory: str) -> None:
@@ -152,13 +151,13 @@ def hold_lease(directory: str, file: str, ttl_ms: int) -> None:
         with broker.stage("app", lease.epoch, 0, "zombie") as stage:
             for _ in range(20):
                 stage.append("out", 0, 0, b"k", BIG)
-            segments = stage.finish()
+            staged = stage.finish()
         with open(f"{file}.staged", "w"):
             pass
         while not os.path.exists(file):
             time.sleep(0.01)
         try:
-            broker.commit(Commit("app", lease.epoch, 0, segments))
+            broker.decide(Decision("app", lease.epoch, 0, [staged]))
         except FencedError:
             return
         sys.exit("the zombie could commit")

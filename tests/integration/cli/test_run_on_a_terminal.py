@@ -153,3 +153,13 @@ def test_one_ctrl_c_ends_it_well(terminal: Terminal) -> None:
     terminal.press_ctrl_c()
     assert terminal.ends() == 0
     assert "NOT_RUNNING" in terminal.text.splitlines()[-3]
+
+
+def test_two_while_spark_starts_end_it_at_once_without_a_word(terminal: Terminal) -> None:
+    terminal.wait_for("starting Spark …")
+    terminal.press_ctrl_c()
+    terminal.wait_for("stopping after this batch … (Ctrl-C again: at once)")
+    terminal.press_ctrl_c()
+    assert terminal.ends() == 130
+    assert "NOT_RUNNING" in terminal.text.splitlines()[-3]
+    assert "Traceback" not in terminal.text and "Exception" not in terminal.text

@@ -47,6 +47,11 @@ def state_of(process: int) -> str:
         return ""
 
 
+def parent_of(process: int) -> int:
+    """The process that made it, or has taken it over; 0 where it is gone."""
+    return dict(_parents()).get(process, 0)
+
+
 def listening(root: int) -> Iterator[tuple[int, str]]:
     """Every address, in hexadecimal, that a process of the tree listens on."""
     addresses = dict(_listening_sockets())

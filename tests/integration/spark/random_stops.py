@@ -23,8 +23,8 @@ from typing import Any
 from headrace import Streams
 from headrace.config import StreamsConfig
 from headrace.errors import IllegalStateError
-from headrace.lifecycle.worker_path import shared_import_path
 from headrace.spark.session import open_session
+from headrace.spark.worker_path import shared_import_path
 from tests.faults.scene import Scene, topology
 
 LIMIT_SECONDS = 10.0

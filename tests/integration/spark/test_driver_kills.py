@@ -12,8 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headrace import failpoints
+from headrace.batch.runner import AFTER_COMMIT, AFTER_JOB, BEFORE_JOB
 from headrace.broker import places
-from headrace.spark.engine import AFTER_COMMIT, AFTER_JOB, BEFORE_JOB, SparkEngine
+from headrace.spark.engine import SparkEngine
 from tests.faults.scene import APPLICATION, IS_LONG, Scene, topology
 from tests.integration.spark import children
 from tests.integration.spark.processes import state_of, tree, wait_for

@@ -59,9 +59,9 @@ def test_it_stops_between_batches_while_records_come_and_goes_on_exactly(
             engine.start()
             assert batches.acquire(timeout=120)
             assert engine.stop()
-            at = broker.last_committed("app")
+            at = broker.last_decided("app")
             assert at is not None and not engine.is_running
-            assert broker.last_committed("app") == at
+            assert broker.last_decided("app") == at
         producer.join()
         engine.run_until_idle()
     assert final_counts(broker) == WORDS
@@ -76,10 +76,10 @@ def test_an_application_with_nothing_to_do_starts_and_waits_for_records(
     append(broker, "lines", LINES[:1])
     with SparkEngine(word_count(), settings(tmp_path), broker, session=spark) as engine:
         engine.run_until_idle()
-    before = broker.last_committed("app")
+    before = broker.last_decided("app")
     with SparkEngine(word_count(), settings(tmp_path), broker, session=spark) as engine:
         assert engine.run_until_idle() == 0
-        assert broker.last_committed("app") == before
+        assert broker.last_decided("app") == before
         append(broker, "lines", LINES[:1])
         engine.run_until_idle()
     assert set(final_counts(broker).values()) == {2}

@@ -82,8 +82,8 @@ def test_what_runs_is_told_while_it_runs(tmp_path: Path, broker: EmbeddedBroker,
     append(broker, "lines", [("k", "one two one")] * 3)
     seen: list[BatchUnderWay | None] = []
     with SparkEngine(word_count(), settings(tmp_path), broker, session=spark) as engine:
-        run = engine._coordinator.commit
-        engine._coordinator.commit = lambda *given: seen.append(engine.batch_under_way) or run(*given)  # type: ignore
+        run = engine._coordinator.decide
+        engine._coordinator.decide = lambda *given: seen.append(engine.batch_under_way) or run(*given)  # type: ignore
         engine.run_until_idle()
         assert engine.batch_under_way is None
     assert seen[0] is not None

@@ -1,4 +1,4 @@
-"""Applications that use the Spark session of the tests."""
+"""Applications on both engines: that of one process, and Spark with the session of the tests."""
 
 from __future__ import annotations
 
@@ -22,13 +22,18 @@ def broker(tmp_path: Path) -> Iterator[Broker]:
         yield broker
 
 
-@pytest.fixture
-def make_app(tmp_path: Path, broker: Broker, spark: Any) -> Iterator[MakeApp]:
+ON_SPARK = pytest.mark.parametrize("make_app", ["spark"], indirect=True)
+"""For what only Spark can do."""
+
+
+@pytest.fixture(params=["local", "spark"])
+def make_app(tmp_path: Path, broker: Broker, request: pytest.FixtureRequest) -> Iterator[MakeApp]:
     made: list[Streams] = []
+    options = {"spark": request.getfixturevalue("spark")} if request.param == "spark" else {"engine": "local"}
 
     def make(topology: Topology, **settings: Any) -> Streams:
         config = {"application.id": "app", "bootstrap.servers": broker.address, "state.dir": tmp_path / "state"}
-        made.append(Streams(topology, {**config, **settings}, spark=spark))
+        made.append(Streams(topology, {**config, **settings}, **options))
         return made[-1]
 
     yield make

@@ -1,4 +1,4 @@
-"""Applications on a real Spark session: they process, fail, are paused, and go on where they were."""
+"""Applications on both engines: they process, fail, are paused, and go on where they were."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace.broker.port import Broker, NewRecord
 from headrace.errors import InternalTopicError, LeaseHeldError, MissingOutputTopicError, ProcessingError, StreamsError
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 from headrace.waiting import overdue, within
-from tests.integration.streams.conftest import MakeApp, send
+from tests.integration.streams.conftest import ON_SPARK, MakeApp, send
 
 
 def word_count() -> Topology:
@@ -39,7 +39,6 @@ def test_goes_on_exactly_where_it_was_and_restores_what_is_lost(
     with make_app(word_count()) as app:
         assert app.run_until_idle() >= 1
         assert counts(app) == {"a": 2, "b": 1, "c": 1}
-        assert {row.key: row.value for row in app.store_dataframe("counts").collect()} == counts(app)
         assert {row["key"]: row["value"] for row in app.store_arrow("counts").to_pylist()} == counts(app)
         assert dict(app.store_pandas("counts")[["key", "value"]].to_numpy()) == counts(app)
         with pytest.raises(LeaseHeldError, match=r"application app is already running: process \d+ on host .*, since "):
@@ -117,6 +116,7 @@ def test_a_function_that_raises_ends_the_application_and_is_named(broker: Broker
     assert broker.end_offsets([("parsed", 0)]) == {("parsed", 0): 0}
 
 
+@ON_SPARK
 def test_a_query_that_does_not_answer_ends_the_application_for_all_who_wait(
     broker: Broker, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +223,7 @@ def test_partitions_that_are_added_are_read_and_a_deleted_output_is_an_error(bro
     assert "out" not in broker.topics()
 
 
+@ON_SPARK
 def test_topics_and_stores_are_dataframes_of_any_session(broker: Broker, make_app: MakeApp, spark: Any) -> None:
     broker.create_topic("lines", 2)
     send(broker, "lines", "a b a", "c")
@@ -232,6 +233,7 @@ def test_topics_and_stores_are_dataframes_of_any_session(broker: Broker, make_ap
             app.run_until_idle()
             rows = topics.store_dataframe("app", "counts", value_serde="long").collect()
             assert {row.key: row.value for row in rows} == counts(app)
+            assert {row.key: row.value for row in app.store_dataframe("counts").collect()} == counts(app)
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:

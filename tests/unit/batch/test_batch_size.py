@@ -12,15 +12,15 @@ FIXED = 0.3
 class Load:
     """Batches with a fixed cost and a rate."""
 
-    def __init__(self, rate: float) -> None:
-        self.now, self.rate = 0.0, rate
+    def __init__(self, rate: float, fixed: float = FIXED) -> None:
+        self.now, self.rate, self.fixed = 0.0, rate, fixed
         self.size = BatchSize(lambda: self.now)
 
     def batch(self, waiting: int = 10**9) -> float:
         self.size.end()
         records = min(waiting, self.size.limit)
         self.size.begin(records)
-        seconds = FIXED + records / self.rate
+        seconds = self.fixed + records / self.rate
         self.now += seconds
         return seconds
 
@@ -30,7 +30,22 @@ def test_a_backlog_is_read_in_batches_of_two_seconds_after_a_few(rate: int) -> N
     load = Load(rate)
     for _ in range(12):
         load.batch()
-    assert load.batch() == pytest.approx(SECONDS, rel=0.15)
+    assert 0.9 * SECONDS < load.batch() < 1.1 * (SECONDS + FIXED)
+
+
+@pytest.mark.parametrize("fixed", [1.0, 2.5, 5.0])
+def test_a_busy_machine_does_not_make_batches_smaller_and_smaller(fixed: float) -> None:
+    load = Load(200_000)
+    for _ in range(12):
+        load.batch()
+    load.fixed = fixed
+    for _ in range(40):
+        load.batch()
+    assert load.size.limit > 20_000
+    load.fixed = FIXED
+    for _ in range(12):
+        load.batch()
+    assert load.batch() < 1.3 * (SECONDS + FIXED)
 
 
 def test_a_rate_that_falls_is_followed_at_once() -> None:
@@ -51,6 +66,15 @@ def test_the_first_batch_and_small_ones_say_little() -> None:
     load.rate = 1000
     for _ in range(5):
         load.batch(waiting=1)
+    assert load.size.limit == FIRST
+
+
+def test_a_batch_that_only_punctuates_says_nothing() -> None:
+    load = Load(1000)
+    load.batch()
+    load.fixed = 2 * SECONDS
+    for _ in range(5):
+        load.batch(waiting=0)
     assert load.size.limit == FIRST
 
 

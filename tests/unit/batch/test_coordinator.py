@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from headrace import StreamsBuilder
+from headrace.application.global_stores import GlobalStores
 from headrace.batch.coordinator import Coordinator
 from headrace.batch.failures import WorkerTraceback, pack_failure, unpack_failure
-from headrace.batch.global_stores import GlobalStores
 from headrace.batch.level import Level, read_result
 from headrace.batch.parcels import Kind, Parcel
-from headrace.batch.reading_plan import Planner, parcels, reading_plan
+from headrace.batch.visiting import OpenTasks
+from headrace.clock import now_ms
 from headrace.errors import ProcessingError, StreamsError, TaskMigratedError
-from headrace.task.clock import system_clock
 from headrace.testing import TopologyTestDriver
 from tests.integration.batch.programs import append, final_counts, open_at, settings, word_count
 
@@ -25,24 +25,25 @@ def test_refuses_a_batch_in_which_a_task_ran_twice_and_takes_the_next_try(tmp_pa
     broker = open_at(tmp_path)
     broker.create_topic("lines")
     append(broker, "lines", [(None, "a b")])
-    coordinator = Coordinator(word_count(), settings(tmp_path), broker, system_clock)
+    coordinator = Coordinator(word_count(), settings(tmp_path), broker, now_ms)
     application = coordinator.application
-    planner = Planner(reading_plan(application), broker)
-    readings = parcels(reading_plan(application), planner.next_batch(0))
-    batch = coordinator.order()
+    readings = coordinator.parcels(coordinator.plan())
+    batch = coordinator.begin()
+
+    tasks = OpenTasks(application, broker)
 
     def run(level: int, given: list[Parcel]) -> list[Parcel]:
-        stores = GlobalStores(application, broker, system_clock).at([])
-        return list(Level(application, batch, level, broker, clock=system_clock, global_stores=stores).run(given))
+        stores = GlobalStores(application, broker, now_ms).at([])
+        return list(Level(application, batch, level, tasks, clock=now_ms, global_stores=stores).run(given))
 
     first, second = run(0, readings), run(0, readings)
     heard_first = [each for each in run(1, first) if each.kind == Kind.RESULT and each.level == 1]
     result_of_second = [each for each in second if each.kind == Kind.RESULT]
     with pytest.raises(TaskMigratedError, match="ran twice"):
-        coordinator.commit(batch, [*result_of_second, *heard_first])
-    assert broker.last_committed("app") is None
+        coordinator.decide(batch, [*result_of_second, *heard_first])
+    assert broker.last_decided("app") is None
 
-    report = coordinator.commit(batch, run(1, second))
+    report = coordinator.decide(batch, run(1, second))
     assert (report.records, report.written, report.visits) == (1, 2, 2)
     assert final_counts(broker) == {"a": 1, "b": 1}
 
@@ -51,12 +52,10 @@ def test_a_result_survives_the_way_to_the_driver(tmp_path: Path) -> None:
     broker = open_at(tmp_path)
     broker.create_topic("lines")
     append(broker, "lines", [(None, "a b")])
-    coordinator = Coordinator(word_count(), settings(tmp_path), broker, system_clock)
-    plan = reading_plan(coordinator.application)
-    level = Level(coordinator.application, coordinator.order(), 0, broker, clock=system_clock, global_stores={})
-    result = next(
-        each for each in level.run(parcels(plan, Planner(plan, broker).next_batch(0))) if each.kind == Kind.RESULT
-    )
+    coordinator = Coordinator(word_count(), settings(tmp_path), broker, now_ms)
+    tasks = OpenTasks(coordinator.application, broker)
+    level = Level(coordinator.application, coordinator.begin(), 0, tasks, clock=now_ms, global_stores={})
+    result = next(each for each in level.run(coordinator.parcels(coordinator.plan())) if each.kind == Kind.RESULT)
     assert msgspec.msgpack.encode(read_result(result.data)) == result.data
 
 
@@ -110,7 +109,7 @@ def test_an_error_without_a_function_of_the_user_has_no_traceback() -> None:
 
 def test_a_bug_of_ours_keeps_its_traceback() -> None:
     try:
-        Level(None, None, 0, None, clock=system_clock, global_stores={})._visit(0, None).__next__()  # type: ignore[arg-type]
+        Level(None, None, 0, None, clock=now_ms, global_stores={})._visit(0, None).__next__()  # type: ignore[arg-type]
     except AttributeError as bug:
         error = unpack_failure(pack_failure(bug))
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from headrace.application.positions import PartitionState
+from headrace.application.resets import DEFAULT, Reset, ResetPolicy
 from headrace.batch.offsets import BatchPlan, LostRecords, OffsetRange, fair_shares, plan_batch
-from headrace.batch.positions import PartitionState
-from headrace.batch.resets import DEFAULT, Reset, ResetPolicy
 from headrace.config import StreamsConfig
 from headrace.errors import OffsetError
 
@@ -24,7 +24,7 @@ def spans(plan: BatchPlan) -> dict[str, tuple[int, int]]:
 def test_a_batch_reads_from_what_is_committed_to_the_end() -> None:
     plan = plan_batch([state("a", 5, (0, 9)), state("b", 3, (1, 4), partition=2)], now_ms=0)
     assert spans(plan) == {"a-0": (5, 9), "b-2": (3, 4)}
-    assert (plan.size, plan.lost) == (5, ())
+    assert (plan.records, plan.lost) == (5, ())
 
 
 def test_nothing_to_read_is_no_batch() -> None:
@@ -89,7 +89,7 @@ def test_a_position_that_was_found_is_committed_even_if_there_is_nothing_to_read
     """Otherwise 'latest' would be looked up again in the next batch, and skip what came in between."""
     plan = plan_batch([state("a", None, (0, 9), reset=LATEST)], now_ms=0)
     assert plan.ranges
-    assert plan.size == 0
+    assert plan.records == 0
 
 
 def test_the_default_is_the_beginning() -> None:

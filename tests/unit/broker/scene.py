@@ -7,7 +7,9 @@ from pathlib import Path
 
 from headrace.broker.clock import Clock
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import Commit, LogRecord, NewRecord, StagedSegment
+from headrace.broker.port import Decision, NewRecord
+from headrace.broker.staging import StagedSegment, pack, unpack
+from headrace.records import RawRecord
 
 BIG = b"x" * 5000
 """Fourteen of these and a segment is a file."""
@@ -33,7 +35,7 @@ def put(broker: EmbeddedBroker, topic: str, *pairs: Pair, timestamp: int | None 
     broker.append([NewRecord(topic, key, value, timestamp, partition=partition) for key, value in pairs])
 
 
-def records(broker: EmbeddedBroker, topic: str, partition: int = 0, start: int | None = None) -> list[LogRecord]:
+def records(broker: EmbeddedBroker, topic: str, partition: int = 0, start: int | None = None) -> list[RawRecord]:
     first = broker.start_offsets([(topic, partition)])[topic, partition] if start is None else start
     return [record for chunk in broker.read(topic, partition, first) for record in chunk]
 
@@ -60,11 +62,11 @@ def staged(
     with broker.stage(application, epoch, batch_id, attempt) as stage:
         for value in given:
             stage.append(topic, 0, 1, b"k", value)
-        return stage.finish()
+        return unpack(stage.finish())
 
 
-def batch(epoch: int, batch_id: int, segments: Iterable[StagedSegment] = (), application: str = "app") -> Commit:
-    return Commit(application, epoch, batch_id, list(segments))
+def batch(epoch: int, batch_id: int, segments: Iterable[StagedSegment] = (), application: str = "app") -> Decision:
+    return Decision(application, epoch, batch_id, [pack(segments)])
 
 
 def files(broker: EmbeddedBroker) -> list[Path]:

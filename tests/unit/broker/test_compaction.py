@@ -6,9 +6,10 @@ import pytest
 
 from headrace.broker import compaction, log
 from headrace.broker.embedded import EmbeddedBroker
+from headrace.broker.port import Decision
 from headrace.broker.topic_config import TopicConfig
 from headrace.records import Headers
-from tests.unit.broker.scene import BIG, FakeClock, batch, entries, files, put, records
+from tests.unit.broker.scene import BIG, FakeClock, entries, files, put, records
 
 
 def table(broker: EmbeddedBroker, **config: object) -> None:
@@ -34,8 +35,7 @@ def test_keeps_timestamps_and_headers(broker: EmbeddedBroker) -> None:
     with broker.stage("app", lease.epoch, 0, "0") as stage:
         stage.append("t", 0, 5, b"a", b"1")
         stage.append("t", 0, 6, b"a", b"2", Headers([("h", b"1")]))
-        segments = stage.finish()
-    broker.commit(batch(lease.epoch, 0, segments))
+        broker.decide(Decision("app", lease.epoch, 0, [stage.finish()]))
     broker.compact("t")
     assert records(broker, "t") == [("t", 0, 1, 6, b"a", b"2", (("h", b"1"),))]
 

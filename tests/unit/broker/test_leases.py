@@ -14,6 +14,7 @@ import pytest
 
 from headrace.broker import leases
 from headrace.broker.embedded import EmbeddedBroker
+from headrace.broker.port import Outcome
 from headrace.errors import ArgumentError, BrokerGoneError, FencedError, LeaseHeldError
 from tests.unit.broker.scene import FakeClock, batch
 
@@ -52,7 +53,7 @@ def test_an_expired_lease_is_taken_over_and_its_holder_fenced(broker: EmbeddedBr
     with pytest.raises(FencedError, match=message):
         old.renew()
     with pytest.raises(FencedError, match=message):
-        broker.commit(batch(1, 0))
+        broker.decide(batch(1, 0))
     old.release()
     assert broker.lease_owner("app") is not None
 
@@ -70,13 +71,13 @@ def test_a_holder_that_slept_goes_on_where_nobody_took_over(broker: EmbeddedBrok
     lease = broker.acquire_lease("app", ttl_ms=100)
     clock.uptime += 1_000
     lease.renew()
-    assert not broker.commit(batch(1, 0)).repeated
+    assert broker.decide(batch(1, 0)) is Outcome.DONE
 
 
 def test_a_holder_that_released_it_may_not_commit(broker: EmbeddedBroker) -> None:
     broker.acquire_lease("app").release()
     with pytest.raises(FencedError, match="Nobody holds its lease now"):
-        broker.commit(batch(1, 0))
+        broker.decide(batch(1, 0))
 
 
 def test_setting_the_clock_of_the_machine_changes_nothing(broker: EmbeddedBroker, clock: FakeClock) -> None:

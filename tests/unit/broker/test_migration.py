@@ -32,9 +32,9 @@ def test_says_all_that_it_said(old: Path) -> None:
         with closing(EmbeddedBroker(old)) as broker:
             assert entries(broker, "clicks") == [(0, b"a", b"1"), (1, b"c", b"3")]
             assert broker.committed("app") == {("clicks", 0): OffsetAndMetadata(1, "n")}
-            last = broker.last_committed("app")
+            last = broker.last_decided("app")
             assert last is not None
-            assert last.extras == {"x": "y"}
+            assert last.notes == {"x": "y"}
             assert broker.problems("clicks") == []
     with closing(sqlite3.connect(old / "catalog.db")) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)

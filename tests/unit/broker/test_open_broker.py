@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from headrace.broker import open_broker, places
 from headrace.broker.disk import Disk
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import Broker, Lease, Stage
+from headrace.broker.staging import unpack
 from headrace.errors import ArgumentError, BrokerError, ConfigError, CorruptLogError, UnsupportedError
 from tests.unit.broker.scene import BIG, batch, files, put, staged, values
 
@@ -34,7 +36,7 @@ def test_is_what_the_port_says(broker: EmbeddedBroker) -> None:
     port: Broker = broker  # the type checker compares the signatures
     lease: Lease = port.acquire_lease("app")
     stage: Stage = port.stage("app", lease.epoch, 0, "0")
-    assert stage.finish() == []
+    assert unpack(stage.finish()) == []
 
 
 def test_a_closed_broker_can_be_used_again(tmp_path: Path) -> None:
@@ -65,7 +67,8 @@ def test_says_what_to_install_where_pyarrow_is_missing(tmp_path: Path) -> None:
         "except UnsupportedError as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, capture_output=True, text=True)
-    assert "needs pyarrow\n  hint: Install it: pip install 'headrace[spark]'" in done.stdout
+    assert "needs a package that is not installed: pyarrow" in done.stdout
+    assert "Install it with: pip install 'headrace[spark]'" in done.stdout
 
 
 def test_the_port_can_be_had_without_pyarrow() -> None:
@@ -211,7 +214,7 @@ def test_no_file_is_registered_before_a_power_loss_could_not_take_it(
         for _ in range(2):
             put(broker, "t", *[(b"%d" % number, BIG) for number in range(20)])
         lease = broker.acquire_lease("app")
-        broker.commit(batch(lease.epoch, 0, staged(broker, lease.epoch, 0, "t", *[BIG] * 20)))
+        broker.decide(batch(lease.epoch, 0, staged(broker, lease.epoch, 0, "t", *[BIG] * 20)))
         broker.merge("t", at=2)
         broker.compact("t", force=True)
     assert reached.count(places.INSIDE_CATALOG) == 3
@@ -254,3 +257,13 @@ class TestFailpoints:
                     put(broker, "clicks", (b"k", b"lost"))
             put(broker, "clicks", (b"k", b"kept"))
             assert values(broker, "clicks") == [b"kept"]
+
+
+def test_a_second_broker_of_a_process_takes_no_locks_from_the_first(tmp_path: Path) -> None:
+    """Closing a file drops every lock that a process has on it: then others remove the write-ahead log."""
+    with closing(open_broker(f"embedded:{tmp_path}")) as broker:
+        broker.create_topic("events")
+        open_broker(f"embedded:{tmp_path}").close()
+        look = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM topics'); c.close()"
+        subprocess.run([sys.executable, "-c", look, tmp_path / "catalog.db"], check=True)
+        assert (tmp_path / "catalog.db-wal").exists()

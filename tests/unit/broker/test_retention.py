@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import Commit, OffsetAndMetadata
+from headrace.broker.port import Decision, OffsetAndMetadata
 from headrace.errors import ArgumentError, OffsetOutOfRangeError
 from tests.unit.broker.scene import BIG, FakeClock, entries, files, put, values
 
@@ -142,7 +142,7 @@ class TestUnread:
         put(broker, "clicks", (b"k", b"v"), partition=1)
         clock.now += 1_000
         with broker.acquire_lease("app") as lease:
-            broker.commit(Commit("app", lease.epoch, 0, offsets={("clicks", 0): OffsetAndMetadata(0)}))
+            broker.decide(Decision("app", lease.epoch, 0, offsets={("clicks", 0): OffsetAndMetadata(0)}))
         assert broker.apply_retention("clicks") == 0
         broker.delete_application("app")
         assert broker.apply_retention("clicks") == 1

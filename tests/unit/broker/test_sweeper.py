@@ -36,9 +36,9 @@ def test_what_may_still_be_committed_stays_until_the_grace_is_over(broker: Embed
     age(broker, clock, SWEEP_GRACE_MS - 1)
     assert broker.sweep() == []
     age(broker, clock, SWEEP_GRACE_MS)
-    assert broker.sweep() == [segment.file]
+    assert broker.sweep() == [segment.built.file]
     with pytest.raises(BrokerError, match="cannot be committed"):
-        broker.commit(batch(lease.epoch, 0, [segment]))
+        broker.decide(batch(lease.epoch, 0, [segment]))
 
 
 def test_output_of_a_replaced_process_goes_at_once(broker: EmbeddedBroker, clock: FakeClock) -> None:
@@ -48,22 +48,22 @@ def test_output_of_a_replaced_process_goes_at_once(broker: EmbeddedBroker, clock
     old.release()
     assert broker.sweep() == []
     broker.acquire_lease("app")
-    assert broker.sweep() == [segment.file]
+    assert broker.sweep() == [segment.built.file]
 
 
 def test_another_attempt_of_a_committed_batch_goes_at_once(broker: EmbeddedBroker, clock: FakeClock) -> None:
     lease = broker.acquire_lease("app")
     attempts = [staged(broker, lease.epoch, number, "out", *[BIG] * 20)[0] for number in (3, 4, 4, 5)]
-    broker.commit(batch(lease.epoch, 4, [attempts[1]]))
+    broker.decide(batch(lease.epoch, 4, [attempts[1]]))
     age(broker, clock, 0)
-    assert set(broker.sweep()) == {attempts[0].file, attempts[2].file}
-    broker.commit(batch(lease.epoch, 5, [attempts[3]]))
+    assert set(broker.sweep()) == {attempts[0].built.file, attempts[2].built.file}
+    broker.decide(batch(lease.epoch, 5, [attempts[3]]))
     assert len(values(broker, "out")) == 40
 
 
 def test_other_applications_are_left_alone(broker: EmbeddedBroker, clock: FakeClock) -> None:
     one, two = broker.acquire_lease("one"), broker.acquire_lease("two")
-    broker.commit(batch(one.epoch, 9, application="one"))
+    broker.decide(batch(one.epoch, 9, application="one"))
     staged(broker, two.epoch, 0, "out", *[BIG] * 20, application="two")
     age(broker, clock, 0)
     assert broker.sweep() == []

@@ -18,7 +18,7 @@ def test_a_new_topic_is_empty(broker: EmbeddedBroker) -> None:
     found = broker.describe_topic("clicks")
     assert broker.topics() == {"clicks": 2}
     assert found.config == {**DEFAULTS, "retention.ms": "5"}
-    assert [(p.partition, p.start_offset, p.end_offset, p.records, p.size) for p in found.partitions] == [
+    assert [(p.partition, p.start_offset, p.next_offset, p.records, p.size) for p in found.partitions] == [
         (0, 0, 0, 0, 0),
         (1, 0, 0, 0, 0),
     ]
@@ -30,8 +30,8 @@ def test_describes_offsets_and_size(broker: EmbeddedBroker) -> None:
     broker.create_topic("clicks", partitions=2)
     put(broker, "clicks", (b"a", b"1"), (b"b", b"2"), partition=1)
     empty, full = broker.describe_topic("clicks").partitions
-    assert (empty.records, empty.end_offset) == (0, 0)
-    assert (full.records, full.end_offset, full.segments) == (2, 2, 1)
+    assert (empty.records, empty.next_offset) == (0, 0)
+    assert (full.records, full.next_offset, full.segments) == (2, 2, 1)
     assert full.size > 0
 
 

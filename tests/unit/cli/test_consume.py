@@ -5,10 +5,11 @@ import json
 import pytest
 
 from headrace import serdes
-from headrace.broker.port import Broker, LogRecord, NewRecord, OffsetAndMetadata
+from headrace.broker.embedded import EmbeddedBroker
+from headrace.broker.port import Broker, NewRecord, OffsetAndMetadata
 from headrace.cli.record_format import RecordPrinter
 from headrace.cli.text_serdes import text_serde
-from headrace.records import Headers
+from headrace.records import Headers, RawRecord
 from tests.unit.cli.conftest import Headrace
 
 UUID = "00000000-0000-0000-0000-000000000001"
@@ -231,7 +232,7 @@ def test_an_unknown_topic_is_not_found(headrace: Headrace) -> None:
 
 
 def test_a_terminal_gets_no_control_characters() -> None:
-    record: LogRecord = ("t", 0, 0, 0, b"k\x07", b"\x1b]0;owned\x07\xff", Headers([("h\x1b", b"\x1b")]))
+    record: RawRecord = ("t", 0, 0, 0, b"k\x07", b"\x1b]0;owned\x07\xff", Headers([("h\x1b", b"\x1b")]))
     string = text_serde("bytes")
 
     printed = RecordPrinter(string, string, is_terminal=True).formatted(r"%k %v %h\n")(record)
@@ -243,6 +244,7 @@ def test_a_terminal_gets_no_control_characters() -> None:
 
 def test_old_records_that_are_gone_are_passed_over(headrace: Headrace, broker: Broker) -> None:
     broker.commit_offsets("g", {("lines", 0): OffsetAndMetadata(0)})
+    assert isinstance(broker, EmbeddedBroker)
     broker.delete_records({("lines", 0): 1})
 
     assert values(headrace, "-o", "0") == "CBD"

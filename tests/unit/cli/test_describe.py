@@ -77,6 +77,7 @@ def test_a_program_may_import_its_neighbours(headrace: Headrace) -> None:
     ("program", "code", "told"),
     [
         ("", 3, "there is no topology in app.py\n  detail: None of topology, builder, build is there."),
+        (PROGRAM.replace("builder", "b"), 3, "hint: Say which one it is: app.py:b."),
         (
             "if __name__ == '__main__':\n    builder = 1",
             3,

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from headrace import serdes
-from headrace.broker.port import Broker, LogRecord
+from headrace.broker.port import Broker
 from headrace.cli.record_lines import batches
+from headrace.records import RawRecord
 from tests.unit.cli.conftest import Headrace
 
 
@@ -17,7 +18,7 @@ def topic(headrace: Headrace) -> None:
     headrace("topics", "create", "lines", "-p", "2")
 
 
-def written(broker: Broker) -> list[LogRecord]:
+def written(broker: Broker) -> list[RawRecord]:
     return [record for part in (0, 1) for batch in broker.read("lines", part, 0) for record in batch]
 
 

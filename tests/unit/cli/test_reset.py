@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from headrace.broker.port import Broker, NewRecord, OffsetAndMetadata
+from headrace.state.directory_hold import DirectoryHold
 from tests.unit.cli.conftest import Headrace
 from tests.unit.cli.counting import run_program, say, write_program
 
@@ -29,7 +30,7 @@ def test_an_application_starts_over(headrace: Headrace, broker: Broker) -> None:
     headrace("reset", "app.py", "--yes")
 
     assert sorted(broker.topics()) == ["lines"]
-    assert broker.last_committed("word-count") is None
+    assert broker.last_decided("word-count") is None
     assert not Path("state/word-count").exists()
     assert broker.committed("word-count") == {("lines", 0): OffsetAndMetadata(0)}
     run_program(broker)
@@ -65,7 +66,7 @@ def test_a_dry_run_shows_what_would_be_done(headrace: Headrace, broker: Broker) 
         "deleted_directory": "state/word-count",
         "executed": False,
     }
-    assert broker.last_committed("word-count") is not None
+    assert broker.last_decided("word-count") is not None
     assert count_of_hello(headrace) == "2"
 
 
@@ -76,9 +77,32 @@ def test_a_running_application_is_left_alone(headrace: Headrace, broker: Broker)
     assert count_of_hello(headrace) == "2"
 
 
+def test_the_state_of_another_broker_is_left_alone(headrace: Headrace, broker: Broker) -> None:
+    headrace("topics", "create", "lines", "--broker", "embedded:other")
+    counted = sorted(path for path in Path("state/word-count").rglob("*"))
+    ran = headrace("reset", "app.py", "--yes", "--broker", "embedded:other")
+
+    assert "directory" not in ran.out
+    assert sorted(path for path in Path("state/word-count").rglob("*")) == counted
+    assert (
+        headrace("reset", "app.py", "--dry-run", "--broker", "embedded:other", "--json").data["deleted_directory"]
+        is None
+    )
+    assert count_of_hello(headrace) == "2"
+
+
+def test_a_directory_that_is_in_use_stops_it_before_anything_is_changed(headrace: Headrace, broker: Broker) -> None:
+    hold = DirectoryHold(Path("state/word-count"), broker.address)
+    try:
+        assert "is in use" in headrace.fails("reset", "app.py", "--yes", code=1)
+    finally:
+        hold.release()
+    assert count_of_hello(headrace) == "2"
+
+
 def test_it_asks_first(headrace: Headrace, broker: Broker) -> None:
     assert "Say --yes" in headrace.fails("reset", "app.py", code=4)
-    assert broker.last_committed("word-count") is not None
+    assert broker.last_decided("word-count") is not None
 
 
 def test_topics_of_others_stay(headrace: Headrace, broker: Broker) -> None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headrace import engines
 from headrace.batch.reports import BatchReport
-from headrace.broker.port import Broker
+from headrace.broker.port import Broker, NewRecord
 from headrace.errors import ProcessingError
-from headrace.lifecycle import run
 from tests.unit.cli.conftest import Headrace
 from tests.unit.lifecycle.engine_double import EngineDouble
 
@@ -37,13 +38,24 @@ class Engine(EngineDouble):
 def program(broker: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
     broker.create_topic("lines")
     Path("app.py").write_text(PROGRAM)
-    monkeypatch.setattr(run, "spark_engine", lambda: Engine)
+    monkeypatch.setattr(engines, "spark_engine", lambda: (Engine, lambda: None))
 
 
 def test_runs_until_nothing_is_left(headrace: Headrace) -> None:
     ran = headrace("run", "app.py", "--until-idle")
 
     assert ran.out == "batch 0: 1,200 records read, 3 written, dropped 2 (null key), 0.04 s\n"
+    assert ran.err == "state REBALANCING\nstate RUNNING\nstate PENDING_SHUTDOWN\nstate NOT_RUNNING\n"
+
+
+def test_runs_without_spark_or_java(broker: Broker, headrace: Headrace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No double here: the engine in one process, from the first record to the answer of a store."""
+    monkeypatch.setattr(engines, "spark_engine", None)
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    broker.append([NewRecord("lines", b"k", b"one")] * 2)
+    ran = headrace("run", "--local", "app.py", "--until-idle", "--set", "state.dir=state")
+
+    assert re.fullmatch(r"batch 0: 2 records read, \d written, [0-9.]+ s\n", ran.out)
     assert ran.err == "state REBALANCING\nstate RUNNING\nstate PENDING_SHUTDOWN\nstate NOT_RUNNING\n"
 
 

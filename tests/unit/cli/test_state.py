@@ -116,7 +116,8 @@ def test_sql_runs_on_the_table_store(headrace: Headrace, monkeypatch: pytest.Mon
 
 
 def test_sql_without_spark_says_what_to_install(headrace: Headrace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "headrace.spark.frames", None)
+    monkeypatch.delitem(sys.modules, "headrace.spark.frames", raising=False)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     told = headrace.fails("state", "scan", "app.py", "word-counts", "--sql", "select 1", code=1)
     assert "pip install 'headrace[spark]'" in told
 
@@ -146,3 +147,9 @@ def test_what_cannot_be_answered_is_refused(
 def test_errors_are_json_too(headrace: Headrace) -> None:
     told = json.loads(headrace.fails("state", "get", "app.py", "word-counts", "nope", "--json", code=3))
     assert told["exit_code"] == 3
+
+
+def test_before_the_first_batch_a_missing_key_is_told_to_wait_for_it(headrace: Headrace) -> None:
+    told = headrace.fails("state", "get", "app.py", "word-counts", "kafka", "-s", "application.id=fresh", code=3)
+    assert "hint: The application fresh has committed nothing yet: start it, or wait for its first batch." in told
+    assert "hint" not in headrace.fails("state", "get", "app.py", "word-counts", "nope", code=3)

@@ -12,6 +12,7 @@ import pytest
 
 import headrace
 from headrace import Record, Topics, serdes
+from headrace.broker.embedded import EmbeddedBroker
 from headrace.errors import (
     ArgumentError,
     OperatorTypeError,
@@ -193,7 +194,9 @@ class TestConsuming:
         assert values(topics, from_="latest", timeout=timedelta(milliseconds=60)) == []
 
     def test_what_was_deleted_is_passed_over(self, topics: Topics) -> None:
-        topics._broker().delete_records({("lines", 0): 2})
+        broker = topics._broker()
+        assert isinstance(broker, EmbeddedBroker)
+        broker.delete_records({("lines", 0): 2})
         assert values(topics, from_={0: 0, 1: 2}) == ["4", "5"]
 
 

@@ -10,6 +10,7 @@ from headrace import serdes
 from headrace.dsl.builder import StreamsBuilder
 from headrace.errors import ArgumentError, OperatorTypeError, TopologyError
 from headrace.state import stores
+from headrace.testing import TopologyTestDriver
 from headrace.windows import BufferConfig, Suppressed
 
 
@@ -126,3 +127,23 @@ def test_serdes_follow_the_values() -> None:
     table = StreamsBuilder().table("t", key_serde=key_serde, value_serde=value_serde)
     assert (table.filter(truth).key_serde, table.filter(truth).value_serde) == (key_serde, value_serde)
     assert (table.map_values(str).key_serde, table.map_values(str).value_serde) == (key_serde, None)
+
+
+def test_a_value_transformer_sees_where_a_record_came_from() -> None:
+    class Origin:
+        def init(self, context: Any) -> None:
+            self._context = context
+
+        def transform(self, key: str, value: str) -> str:
+            record = self._context.record_context
+            return f"{value} {record.timestamp} {record.partition} {record.offset} {list(record.headers)}"
+
+        def close(self) -> None: ...
+
+    builder = StreamsBuilder()
+    builder.table("in").transform_values(Origin, store="kept").to_stream().to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        topic = driver.create_input_topic("in")
+        topic.pipe_input("a", "x", timestamp=1)
+        topic.pipe_input("a", "y", timestamp=2, headers=[("h", b"1")])
+        assert driver.create_output_topic("out").read_values_to_list() == ["x 1 0 0 []", "y 2 0 1 [('h', b'1')]"]

@@ -13,6 +13,7 @@ from headrace import serde as serdes
 from headrace.dsl.builder import StreamsBuilder
 from headrace.errors import ArgumentError, OperatorTypeError, StreamsError
 from headrace.state import stores
+from headrace.testing import TopologyTestDriver
 from headrace.windows import JoinWindows
 
 WINDOWS = JoinWindows(10, grace=5)
@@ -56,6 +57,37 @@ def test_a_left_join_calls_its_store_of_waiting_records_after_the_left_side() ->
     builder = StreamsBuilder()
     builder.stream("l").left_join(builder.stream("r"), plus, windows=WINDOWS)
     assert "KSTREAM-OUTERSHARED-0000000004-store" in processors(builder)["KSTREAM-JOINTHIS-0000000004"]
+
+
+def test_an_eager_outer_join_keeps_no_waiting_records_and_sends_those_without_a_partner_at_once() -> None:
+    builder = StreamsBuilder()
+    eager = JoinWindows(10, eager=True)
+    left, right = builder.stream("l"), builder.stream("r")
+    left.outer_join(right, plus, eager, name="J", store_name="S").to("out")
+    topology = builder.build()
+    assert "S-outer-shared-join-store" not in str(topology.describe())
+    with TopologyTestDriver(topology) as driver:
+        lefts, rights = driver.create_input_topic("l"), driver.create_input_topic("r")
+        for topic, key, value, time in (
+            (lefts, "a", "1", 0),
+            (rights, "a", "2", 5),
+            (rights, None, "3", 5),
+            (lefts, "a", None, 6),
+            (rights, "a", "4", 11),
+        ):
+            topic.pipe_input(key, value, timestamp=time)
+        assert driver.create_output_topic("out").read_key_values_to_list() == [
+            ("a", "1+None"),
+            ("a", "1+2"),
+            (None, "None+3"),
+            ("a", "None+4"),
+        ]
+
+
+def test_eager_windows_take_late_records_for_a_day_unless_told_otherwise() -> None:
+    assert JoinWindows(10, eager=True).grace_ms == timedelta(days=1) / timedelta(milliseconds=1)
+    assert JoinWindows(10, eager=True, grace=7).grace_ms == 7
+    assert repr(JoinWindows(10, eager=True, grace=7)) == "JoinWindows(before=10, after=10, grace=7, eager=True)"
 
 
 def test_an_optimised_self_join_is_one_node_with_one_store() -> None:

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from headrace import Streams, StreamsBuilder
+from headrace import Streams, StreamsBuilder, engines
 from headrace.broker import open_broker
-from headrace.lifecycle import run
 from tests.unit.lifecycle.engine_double import EngineDouble
 
 MakeApp = Callable[..., Streams]
@@ -20,7 +19,7 @@ MakeApp = Callable[..., Streams]
 @pytest.fixture
 def make_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeApp]:
     """Applications that are closed at the end of the test."""
-    monkeypatch.setattr(run, "spark_engine", lambda: EngineDouble)
+    monkeypatch.setattr(engines, "spark_engine", lambda: (EngineDouble, lambda: None))
     with closing(open_broker(f"embedded:{tmp_path / 'data'}", fsync="never")) as broker:
         broker.create_topic("lines", 2)
         broker.create_topic("app-counts-changelog", 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from headrace import Streams, StreamsState
 from headrace.batch.reports import BatchReport
 from headrace.errors import IllegalStateError
+from headrace.lifecycle import listener_thread
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 from headrace.query import StandbyEvent, StandbyStep
 from tests.unit.lifecycle.engine_double import EngineDouble
@@ -88,6 +90,36 @@ def test_a_standby_listener_can_close_it(app: Streams) -> None:
     in_time(follow)
     assert ended(app)
     assert ask.answers == [False]
+
+
+def test_a_batch_listener_that_never_returns_does_not_keep_it_from_ending(
+    app: Streams, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(listener_thread, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(listener_thread, "SEEN_SECONDS", 0.2)
+    begun, may_return = threading.Event(), threading.Event()
+
+    def never_returns(report: BatchReport) -> None:
+        begun.set()
+        may_return.wait(60)
+
+    app.on_batch(never_returns)
+    app.start()
+    threading.Thread(target=lambda: EngineDouble.last.run_batch(REPORT), daemon=True).start()
+    assert begun.wait(10)
+    in_time(app.close)
+    may_return.set()
+    assert ended(app)
+    assert "the next batch waits for a listener, which has not returned yet" in caplog.text
+    assert "a listener does not return" in caplog.text and "in never_returns" in caplog.text
+
+
+def test_what_a_batch_listener_raises_beyond_errors_is_raised_where_the_batch_runs(app: Streams) -> None:
+    app.on_batch(lambda report: sys.exit(3))
+    app.start()
+    with pytest.raises(SystemExit):
+        EngineDouble.last.run_batch(REPORT)
+    app.close()
 
 
 def test_a_batch_listener_can_pause_it_and_let_it_go_on(app: Streams) -> None:

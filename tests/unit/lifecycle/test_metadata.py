@@ -20,7 +20,7 @@ def test_metadata_of_the_one_instance(make_app: MakeApp) -> None:
         found = app.query_metadata_for_key("counts", "al")
         assert found.active_host == instance.host_info
         assert found.partition in (0, 1)
-        assert app.query_metadata_for_key("counts", 7, key_serde="long").partition in (0, 1)  # type: ignore[arg-type]
+        assert app.query_metadata_for_key("counts", 7, key_serde="long").partition in (0, 1)
 
 
 def test_threads_have_their_names_and_tasks(make_app: MakeApp) -> None:

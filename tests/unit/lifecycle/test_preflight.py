@@ -60,13 +60,18 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeStart:
 
 def refused(start: Start) -> HeadraceError:
     with pytest.raises(HeadraceError) as caught:
-        preflight.check(start)
+        preflight.check(start, *preflight.ON_SPARK)
     return caught.value
+
+
+def test_without_spark_there_is_no_look_at_java(start: MakeStart, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    preflight.check(start(copying()))
 
 
 def test_nothing_is_in_the_way_here_and_that_is_known_in_well_below_a_second(start: MakeStart, tmp_path: Path) -> None:
     before = time.perf_counter()
-    preflight.check(start(copying()))
+    preflight.check(start(copying()), *preflight.ON_SPARK)
     assert time.perf_counter() - before < 1.0
     assert list(tmp_path.iterdir()) == [], "looking leaves nothing behind"
 
@@ -83,7 +88,7 @@ def session_with(python: str, master: str = "local[2]") -> Any:
 def test_not_where_a_session_runs_already(start: MakeStart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nonexistent")
     monkeypatch.setenv("SPARK_HOME", "/nonexistent")
-    preflight.check(start(session=session_with(sys.executable)))
+    preflight.check(start(session=session_with(sys.executable)), *preflight.ON_SPARK)
 
 
 def test_a_spark_home_of_another_version_is_refused(
@@ -131,8 +136,8 @@ def test_so_do_those_of_our_own_session(start: MakeStart, tmp_path: Path, monkey
 
 
 def test_any_python_that_has_all_of_it_will_do(start: MakeStart, tmp_path: Path) -> None:
-    preflight.check(start(session=session_with(other_python(tmp_path, HERE))))
-    preflight.check(start(session=session_with("/only/there/python", master="spark://far:7077")))
+    preflight.check(start(session=session_with(other_python(tmp_path, HERE))), *preflight.ON_SPARK)
+    preflight.check(start(session=session_with("/only/there/python", master="spark://far:7077")), *preflight.ON_SPARK)
 
 
 def test_a_real_python_is_asked(start: MakeStart, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +184,7 @@ def test_little_shared_memory_matters_to_stores_in_memory_only(
         return builder.build()
 
     monkeypatch.setattr(shutil, "disk_usage", usage)
-    preflight.check(start(counting(stores.persistent("counts"))))
+    preflight.check(start(counting(stores.persistent("counts"))), *preflight.ON_SPARK)
     error = refused(start(counting(stores.in_memory("counts"))))
     assert error.message == "too little shared memory for the store counts: 8 MiB free in /dev/shm"
     assert "--shm-size" in str(error.hint)
@@ -209,7 +214,7 @@ def test_topics_of_another_broker_are_found(start: MakeStart, tmp_path: Path, mo
 
 def test_another_kind_of_broker_is_left_to_the_start(start: MakeStart) -> None:
     make_topic("embedded:headrace-data", "in")
-    preflight.check(start(copying(), address="localhost:9092"))
+    preflight.check(start(copying(), address="localhost:9092"), *preflight.ON_SPARK)
 
 
 def test_bootstrap_servers_may_be_a_list() -> None:
@@ -219,7 +224,7 @@ def test_bootstrap_servers_may_be_a_list() -> None:
 
 
 def test_topics_that_are_nowhere_are_left_to_the_start(start: MakeStart) -> None:
-    preflight.check(start(copying()))
+    preflight.check(start(copying()), *preflight.ON_SPARK)
 
 
 def test_functions_are_looked_at_last(start: MakeStart) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.batch.restore_notes import RestoreNote
+from headrace.application.restore_notes import RestoreNote
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep, RestoreWatch
 
 START, BATCH, END = RestoreStep

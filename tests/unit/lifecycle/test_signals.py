@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from headrace.lifecycle.signals import stop_signals
-from headrace.lifecycle.worker_path import shared_import_path
+from headrace.spark.worker_path import shared_import_path
 
 
 def send(number: int) -> None:

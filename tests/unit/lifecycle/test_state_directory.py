@@ -11,6 +11,7 @@ import pytest
 
 from headrace.errors import StoreError
 from headrace.lifecycle.state_directory import clean_outdated_tasks, clean_removed_tasks, clean_up
+from headrace.state.directory_hold import DirectoryHold
 from headrace.state.shared_memory import memory_directory
 from headrace.task.lock import TaskLock
 
@@ -75,6 +76,18 @@ def test_cleaning_up_takes_everything(home: Path) -> None:
     clean_up(home)
     assert not home.exists()
     clean_up(home)
+
+
+def test_cleaning_up_is_refused_while_an_application_runs_with_idle_tasks(home: Path) -> None:
+    hold = DirectoryHold(home, "embedded:/elsewhere")
+    try:
+        with pytest.raises(StoreError, match="is in use"):
+            clean_up(home)
+        assert (home / "0_0").is_dir()
+    finally:
+        hold.release()
+    clean_up(home)
+    assert not home.exists()
 
 
 def test_cleaning_up_what_another_process_uses_is_refused(home: Path) -> None:

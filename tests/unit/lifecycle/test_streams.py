@@ -12,6 +12,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse
+from headrace.application.restore_notes import RestoreNote
 from headrace.batch.reports import BatchReport
 from headrace.errors import (
     ArgumentError,
@@ -25,6 +26,7 @@ from headrace.errors import (
 )
 from headrace.lifecycle import background
 from headrace.lifecycle.failures import without_internals
+from headrace.lifecycle.restores import RestoreEvent
 from tests.unit.lifecycle.conftest import MakeApp
 from tests.unit.lifecycle.engine_double import EngineDouble
 
@@ -227,6 +229,17 @@ def test_one_that_cannot_be_started_again_asks_again(app: Streams) -> None:
     assert app.state is StreamsState.ERROR
 
 
+def test_a_start_that_is_interrupted_is_no_error(app: Streams, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: EngineDouble) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EngineDouble, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        app.start()
+    assert app.state is StreamsState.NOT_RUNNING
+    assert app.failure is None
+
+
 def test_can_be_closed_while_it_waits_to_run_again(app: Streams) -> None:
     asked = threading.Event()
 
@@ -269,9 +282,30 @@ def test_the_lease_is_renewed_while_nothing_happens(app: Streams, monkeypatch: p
         assert EngineDouble.last.renewed.wait(30)
 
 
+def test_the_lease_is_renewed_while_a_restore_listener_takes_its_time(
+    app: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "RENEWAL_SECONDS", 0.01)
+    note = RestoreNote("counts", "app-counts-changelog", 0, 0, 5, 1, 1)
+    monkeypatch.setattr(background, "read_notes", lambda home: [note])
+    called, may_return = threading.Event(), threading.Event()
+
+    def slow(event: RestoreEvent) -> None:
+        called.set()
+        may_return.wait(30)
+
+    app.on_restore(slow)
+    with app:
+        assert called.wait(30)
+        EngineDouble.last.renewed.clear()
+        is_renewed = EngineDouble.last.renewed.wait(10)
+        may_return.set()
+    assert is_renewed
+
+
 def test_waiting_ends_with_the_time(app: Streams) -> None:
     with app:
-        assert not app.wait(timeout=10)
+        assert not app.wait(timeout=timedelta(milliseconds=10))
     assert app.wait()
 
 

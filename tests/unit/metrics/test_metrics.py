@@ -24,7 +24,6 @@ def test_what_is_off_does_not_exist() -> None:
     assert metrics.store_sensor("rocksdb", "s", "put") is None
     assert metrics.task_sensor("process") is None
     assert metrics.node_sensor("n", "process") is None
-    assert metrics.cache_sensor("s") is None
     assert metrics.add_sensor("mine", RecordingLevel.TRACE) is None
 
 
@@ -77,15 +76,6 @@ def test_drops_are_counted_by_reason() -> None:
     assert first.dropped_records_by_reason == {"null key": 2}
     assert client.value("dropped-records-total") == 3
     assert client.value("dropped-records-total", task_id="0_1") == 1
-
-
-def test_a_closed_task_takes_its_metrics_along() -> None:
-    client = StreamsMetrics("client")
-    task = client.for_task("0_0")
-    task.topic_gauge("source", "in", "records-consumed-total", lambda: 5)
-    assert client.value("records-consumed-total", topic="in") == 5
-    task.remove_task()
-    assert not client()
 
 
 def test_an_unknown_level_is_refused() -> None:

@@ -23,14 +23,12 @@ def config(**settings: Any) -> StreamsConfig:
 
 def window_of(joined: StreamJoined, settings: StreamsConfig) -> Any:
     builder = JoinWindowStore("S", WINDOWS, joined, None)
-    builder.configure(settings)
-    return builder.build()
+    return builder.configured(settings).build()
 
 
 def test_a_window_store_is_kept_for_the_window_and_its_grace_period() -> None:
     builder = JoinWindowStore("S", WINDOWS, StreamJoined(), None)
     assert (builder.size_ms, builder.retention_ms, builder.is_window_store) == (20, 25, True)
-    assert builder.with_caching_enabled().caching_enabled is False
 
 
 def test_duplicates_are_deleted_from_the_changelog_and_never_compacted() -> None:
@@ -60,21 +58,19 @@ def test_the_join_decides_where_it_is_kept_then_the_topology_then_the_configurat
 ) -> None:
     assert window_of(joined, settings).persistent is persistent
     waiting = WaitingStore("KSTREAM-JOINTHIS-0000000004", joined, full_outer=False)
-    waiting.configure(settings)
-    assert waiting.build().persistent is persistent
+    assert waiting.configured(settings).build().persistent is persistent
 
 
 def test_waiting_records_are_kept_as_the_first_supplier_keeps_its_own() -> None:
     joined = StreamJoined(this_store=stores.in_memory_window("mine", 25, 20, True))
     waiting = WaitingStore("KSTREAM-OUTERTHIS-0000000004", joined, full_outer=True)
-    waiting.configure(config())
-    assert (waiting.name, waiting.build().persistent) == ("mine-outer-shared-join-store", False)
+    assert (waiting.name, waiting.configured(config()).build().persistent) == ("mine-outer-shared-join-store", False)
 
 
 def test_values_are_plain_unless_the_format_keeps_headers() -> None:
-    assert window_of(StreamJoined(), config()).store_type == "window"
+    assert str(window_of(StreamJoined(), config()).kind) == "window"
     with_headers = window_of(StreamJoined(), config(dsl_store_format="HEADERS"))
-    assert with_headers.store_type == "timestamped_window_with_headers"
+    assert str(with_headers.kind) == "timestamped_window_with_headers"
 
 
 def test_a_store_of_the_users_keeps_its_name_and_its_compaction() -> None:

@@ -22,13 +22,12 @@ UPDATE, CLOSE = EmitStrategy.ON_WINDOW_UPDATE, EmitStrategy.ON_WINDOW_CLOSE
 
 def built(materializer: Materializer, **settings: Any) -> Any:
     config = {"application.id": "app", **{name.replace("_", "."): value for name, value in settings.items()}}
-    materializer.configure(StreamsConfig(config))
-    return materializer.build()
+    return materializer.configured(StreamsConfig(config)).build()
 
 
 def test_a_table_is_kept_in_a_persistent_timestamped_store() -> None:
     store = built(KeyValueMaterializer(Materialized(store_name="S")))
-    assert (store.name, store.store_type, store.persistent) == ("S", "timestamped_kv", True)
+    assert (store.name, str(store.kind), store.persistent) == ("S", "timestamped_kv", True)
 
 
 def test_the_configuration_chooses_the_kind_of_store() -> None:
@@ -50,11 +49,11 @@ def test_a_supplier_wins_over_everything() -> None:
 
 def test_the_format_setting_adds_headers() -> None:
     store = built(KeyValueMaterializer(Materialized(store_name="S")), dsl_store_format="headers")
-    assert store.store_type == "timestamped_kv_with_headers"
+    assert str(store.kind) == "timestamped_kv_with_headers"
     windows = WindowMaterializer(Materialized(store_name="S"), TimeWindows(10), UPDATE)
-    assert built(windows, dsl_store_format="HEADERS").store_type == "timestamped_window_with_headers"
+    assert str(built(windows, dsl_store_format="HEADERS").kind) == "timestamped_window_with_headers"
     sessions = SessionMaterializer(Materialized(store_name="S"), SessionWindows(10), UPDATE)
-    assert built(sessions, dsl_store_format="HEADERS").store_type == "session_with_headers"
+    assert str(built(sessions, dsl_store_format="HEADERS").kind) == "session_with_headers"
 
 
 def test_a_versioned_supplier_gives_a_versioned_store() -> None:
@@ -62,23 +61,21 @@ def test_a_versioned_supplier_gives_a_versioned_store() -> None:
     assert materialized is not None
     materializer = KeyValueMaterializer(materialized)
     assert (materializer.is_versioned_store, materializer.history_ms) == (True, 1000)
-    assert built(materializer).store_type == "versioned"
+    assert str(built(materializer).kind) == "versioned"
 
 
 @pytest.mark.parametrize(
-    ("materializer", "retention_ms", "store_type"),
+    ("materializer", "retention_ms", "kind"),
     [
         (WindowMaterializer(Materialized("S"), TimeWindows(10, grace=5), UPDATE), 15, "timestamped_window"),
         (SlidingWindowMaterializer(Materialized("S"), SlidingWindows(10, 5), UPDATE), 25, "timestamped_window"),
         (SessionMaterializer(Materialized("S"), SessionWindows(10, 5), UPDATE), 15, "session"),
     ],
 )
-def test_windows_are_kept_as_long_as_records_may_come(
-    materializer: Materializer, retention_ms: int, store_type: str
-) -> None:
+def test_windows_are_kept_as_long_as_records_may_come(materializer: Materializer, retention_ms: int, kind: str) -> None:
     assert materializer.is_window_store
     assert materializer.retention_ms == retention_ms
-    assert built(materializer).store_type == store_type
+    assert str(built(materializer).kind) == kind
 
 
 def test_a_longer_retention_is_taken_and_a_shorter_refused() -> None:
@@ -99,13 +96,11 @@ def test_two_operators_may_share_a_store_but_not_just_its_name() -> None:
     assert not KeyValueMaterializer(materialized).is_compatible_with(KeyValueMaterializer(Materialized("S")))
 
 
-def test_logging_and_caching_can_be_changed_until_the_store_is_built() -> None:
+def test_logging_can_be_switched_off_until_the_store_is_built() -> None:
     materializer = KeyValueMaterializer(Materialized("S", log_config={"a": "b"}))
-    assert materializer.caching_enabled and materializer.logging_enabled and materializer.log_config == {"a": "b"}
-    materializer.with_caching_disabled().with_logging_disabled()
-    assert not materializer.caching_enabled and not materializer.logging_enabled and materializer.log_config == {}
-    materializer.with_caching_enabled().with_logging_enabled({"c": "d"})
-    assert materializer.caching_enabled and materializer.log_config == {"c": "d"}
+    assert materializer.logging_enabled and materializer.log_config == {"a": "b"}
+    materializer.with_logging_disabled()
+    assert not materializer.logging_enabled and materializer.log_config == {}
 
 
 def test_refuses_a_supplier_of_another_kind_of_store() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.processors.emit_final import EMIT_INTERVAL
 from headrace.records import Headers, Record
 from headrace.state.contracts import StoreIterator
+from headrace.state.kinds import SESSION
 from headrace.windows import SessionWindow, TimeWindow, Windowed
 
 
@@ -81,7 +82,7 @@ class FakeWindowStore(FakeStore):
 
 
 class FakeSessionStore(FakeStore):
-    store_type = "session"
+    kind = SESSION
 
     def put(self, session: Windowed[Any], value: Any) -> None:
         self._put(session, value)

@@ -120,7 +120,7 @@ def test_a_subscription_is_answered_as_it_asks(foreign_key: Any, instruction: In
 def test_a_change_of_the_right_row_goes_to_its_subscribers_only() -> None:
     context = FakeContext(s=FakeStore())
     for foreign_key, key in (("x", "b"), ("x", "a"), ("xx", "c")):
-        data = SCHEMA.resolved(context.config).to_bytes(CombinedKey(foreign_key, key))  # type: ignore[arg-type]
+        data = SCHEMA.resolved(context.config).to_bytes(CombinedKey(foreign_key, key))
         context.stores["s"].put(data, row(subscription(ANSWER_IF_FOUND, key), 1))
     started(ForeignKeyTableJoin(store_named("s"), SCHEMA), context).process(change("x", "X", timestamp=8))
     assert context.forwarded == [Record(key, Response(b"h" * 16, "X", 0), 8) for key in ("a", "b")]

@@ -6,6 +6,7 @@ from headrace.processors.aggregation import ReducingAggregator, ReducingMerger, 
 from headrace.processors.materialized import StoreValueGetterSupplier
 from headrace.processors.session_aggregate import SessionAggregate, SessionValueGetter
 from headrace.records import Change, Record, ValueAndTimestamp
+from headrace.state.kinds import StoreKind
 from headrace.windows import EmitStrategy, SessionWindow, SessionWindows, Windowed
 from tests.unit.processors.aggregation_fakes import FakeContext, FakeSessionStore, NamedBuilder, concat
 
@@ -104,7 +105,7 @@ def test_a_cached_store_with_room_for_headers_reports_none() -> None:
     context.held.listener(flushed)
     assert context.forwarded == [Record(session, Change("ab", None), 8, [("h", b"x")])]
     context.forwarded.clear()
-    context.held.store_type = "session_with_headers"
+    context.held.kind = StoreKind("session", headers=True)
     context.held.listener(flushed)
     assert context.forwarded == [Record(session, Change("ab", None), 8)]
 

@@ -19,13 +19,14 @@ from headrace.processors.stream_stream_join import EMIT_INTERVAL, JoinClocks, St
 from headrace.processors.stream_table_join import StreamGlobalTableJoin, StreamTableJoin
 from headrace.records import NO_HEADERS, Headers, Record, RecordContext, ValueAndTimestamp
 from headrace.state.contracts import StoreIterator
+from headrace.state.kinds import WINDOW
 from headrace.windows import JoinWindows
 
 
 class WindowStore:
     """A window store that retains duplicates, as a list."""
 
-    store_type = "window"
+    kind = WINDOW
 
     def __init__(self) -> None:
         self.entries: list[tuple[str, int, int, Any]] = []

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from headrace import SessionWindows, StreamsBuilder, Topology
+from headrace.batch.local import LocalEngine
+from headrace.clock import now_ms
 from headrace.errors import ArgumentError, IllegalStateError, UnknownStoreError, UnsupportedError
 from headrace.query import KeyQuery
 from headrace.query import following as following_module
@@ -105,6 +108,21 @@ def test_windows_and_sessions_can_be_fetched(scene: Scene, replicas: Replicas) -
     assert [found.start for found, _ in sessions.find_sessions("al", moment(5), moment(29))] == [12]
     with pytest.raises(ArgumentError, match="latest_start must be a datetime or whole milliseconds"):
         sessions.find_sessions("al", 5, 29.0)
+
+
+def test_sessions_with_room_for_headers_are_read_as_others_are(scene: Scene) -> None:
+    def program() -> Topology:
+        builder = StreamsBuilder()
+        builder.stream("views").group_by_key().windowed_by(SessionWindows(5, grace=100)).count("sessions")
+        return builder.build()
+
+    settings = {**scene.settings, "dsl.store.format": "HEADERS"}
+    scene.append("views", ("al", "x"), at=3)
+    with LocalEngine(program(), settings, scene.broker) as engine:
+        engine.run_until_idle()
+    with Replicas.of(program(), settings, scene.broker) as replicas:
+        assert [value for _, value in replicas.store("sessions").fetch("al")] == [1]
+        assert [(row["key"], row["value"], row["window_start"]) for row in replicas.rows("sessions")] == [("al", 1, 3)]
 
 
 def test_a_key_value_store_has_ranges_prefixes_and_timestamps(scene: Scene, replicas: Replicas) -> None:
@@ -224,8 +242,8 @@ def test_a_replica_that_may_have_missed_deletions_is_built_anew(scene: Scene, mo
         for store in replicas.partitions("counts").values():
             store.inner.put(b"gone", store.inner.get(b"al") or store.inner.get(b"bo"))
         assert "gone" in counts(replicas)
-        now = following_module._now_ms()
-        monkeypatch.setattr(following_module, "_now_ms", lambda: now + 2 * 24 * 3_600_000)
+        later = now_ms() + 2 * 24 * 3_600_000
+        monkeypatch.setattr(following_module, "now_ms", lambda: later)
         scene.append("views", ("al", "x"), ("bo", "x"))
         scene.run()
 

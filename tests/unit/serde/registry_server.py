@@ -80,6 +80,10 @@ def _route(schemas: InMemorySchemaRegistry, method: str, path: str, body: Any) -
         return _body(schemas.schema_by_id(int(found[1])))
     if method == "GET" and (found := re.fullmatch(r"/subjects/([^/]+)/versions/(\d+)", path)):
         return _body(schemas.schema_by_version(unquote(found[1]), int(found[2])))
+    if method == "GET" and (found := re.fullmatch(r"/subjects/([^/]+)/versions/latest", path)):
+        latest = schemas.latest(unquote(found[1]))
+        if latest is not None:
+            return {"id": latest[0], **_body(latest[1])}
     raise SerializationError("no such path")
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from headrace import serde
-from headrace.errors import ConfigError
+from headrace.errors import UnsupportedError
 
 
 def test_importing_serdes_loads_no_optional_package() -> None:
@@ -32,7 +32,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     monkeypatch.delitem(sys.modules, f"headrace.serde.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)
 
-    with pytest.raises(ConfigError, match="needs a package that is not installed") as raised:
+    with pytest.raises(UnsupportedError, match="needs a package that is not installed") as raised:
         getattr(serde, extra)('"long"')
 
     assert f"headrace[{extra}]" in str(raised.value.hint)

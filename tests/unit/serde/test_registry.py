@@ -39,6 +39,18 @@ def test_schemas_are_registered_found_and_read_back(server: RegistryServer) -> N
     assert registry.schema_by_version("other/subject", 1) == REFERRING
 
 
+def test_the_latest_version_of_a_subject_is_found(server: RegistryServer) -> None:
+    registry = HttpSchemaRegistry(server.url)
+    assert registry.latest("t-value") is None
+    registry.register("t-value", Schema('"long"'))
+    assert registry.latest("t-value") == (1, Schema('"long"'))
+    registry.register("t-value", Schema('"string"'))
+    assert registry.latest("t-value") == (2, Schema('"string"'))
+    server.answer = (500, b"broken")
+    with pytest.raises(SerializationError, match="answered 500"):
+        registry.latest("t-value")
+
+
 def test_a_schema_is_fetched_once(server: RegistryServer) -> None:
     registry = HttpSchemaRegistry(server.url)
     schema_id = registry.register("t-value", Schema('"long"'))
@@ -134,3 +146,15 @@ def test_in_memory_equal_schemas_have_one_id_and_a_version_per_subject() -> None
     ):
         with pytest.raises(SerializationError):
             wrong()
+
+
+def test_in_memory_ids_may_be_chosen_elsewhere() -> None:
+    registry = InMemorySchemaRegistry()
+    registry.register_as("a", Schema('"long"'), 100)
+    assert registry.latest("a") == (100, Schema('"long"'))
+    assert registry.register("b", Schema('"long"')) == 100
+    assert registry.register("b", Schema('"string"')) == 101
+    registry.register_as("c", Schema('"long"'), 101)
+    assert (registry.latest("c"), registry.register("c", Schema('"long"'))) == ((101, Schema('"long"')), 101)
+    assert registry.schema_by_id(100) == registry.schema_by_id(101) == Schema('"long"')
+    assert registry.latest("d") is None

@@ -65,7 +65,9 @@ def test_a_damaged_archive_is_passed_over(data: ClassData, content: bytes) -> No
     assert "warning" not in ran.stderr.lower()
 
 
-def test_closing_ends_the_process_and_leaves_nothing(data: ClassData, tmp_path: Path) -> None:
+def test_closing_ends_the_process_and_leaves_nothing(
+    data: ClassData, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     slow = tmp_path / "java"
     slow.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 60\n")
     slow.chmod(0o700)
@@ -79,6 +81,7 @@ def test_closing_ends_the_process_and_leaves_nothing(data: ClassData, tmp_path: 
     maker.close()
 
     assert is_gone(int((tmp_path / "pid").read_text()))
+    assert capfd.readouterr() == ("", "")
     assert not data.archive.exists()
     assert data.java_options(is_recording=True)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import headrace
 from headrace import Processor, StreamsBuilder, serdes, stores
 from headrace.errors import ConfigError, HeadraceError, OperatorTypeError
 from headrace.spark.travel import check_travel
@@ -166,3 +167,10 @@ def test_a_setting_is_named() -> None:
     error = check_travel(mapping(str.upper), {"application.id": "app", "my.lock": threading.Lock()})
     assert isinstance(error, ConfigError)
     assert error.message.startswith("the setting my.lock cannot be sent to the workers: it is a lock")
+
+
+def test_the_captured_name_is_told_where_headrace_is_installed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(headrace, "__file__", "/venv/lib/python3/site-packages/headrace/__init__.py")
+    lock = threading.Lock()
+
+    assert "a lambda uses lock, which is a lock" in refused(mapping(lambda value: (lock, value))).message

@@ -68,7 +68,7 @@ def query(text: str) -> Query:
         ("x NOT BETWEEN 1 AND 2", "(NOT (X BETWEEN 1 AND 2))"),
         ("x NOT IN (1, 'a')", "(NOT (X IN (1, 'a')))"),
         ("x LIKE 'a!%' ESCAPE '!'", "(X LIKE 'a!%' ESCAPE '!')"),
-        ("x IS NOT DISTINCT FROM y", "(X IS NOT DISTINCT FROM Y)"),
+        ("x IS NOT DISTINCT FROM y", "(NOT (X IS DISTINCT FROM Y))"),
         ("x IS NOT NULL", "(X IS NOT NULL)"),
         ("-a", "-A"),
         ("- -1", "- -1"),
@@ -83,9 +83,9 @@ def query(text: str) -> Query:
         ("count(*)", "COUNT(*)"),
         ('`from` + "say ""x"""', '(`from` + `say "x"`)'),
         ("'it''s'", "'it''s'"),
-        ("1R", "`1R`"),
+        ("1R", "1R"),
         ("DECIMAL '1.2'", "DECIMAL '1.2'"),
-        ("1E10 + 15e-1", "(1.0E10 + 1.5E0)"),
+        ("1E10 + 15e-1", "(1E10 + 1.5E0)"),
         ("(x, y) => x + z", None),
     ],
 )
@@ -260,6 +260,7 @@ def test_an_error_has_a_code_a_place_and_the_fragment(text: str, code: str, plac
         "a" + "[1]" * 500,
         "a IN (" * 500,
         "CAST(a AS " + "ARRAY<" * 500,
+        "(" * 3 + "a" + f"{' + a' * 150})" * 3,
     ],
 )
 def test_what_is_nested_too_deep_is_an_error_of_the_statement(text: str) -> None:

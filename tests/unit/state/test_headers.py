@@ -8,7 +8,6 @@ import pytest
 from headrace import serde as serdes
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp
 from headrace.state.bytes_stores import BytesKeyValueStore, BytesWindowStore
-from headrace.state.layers.adapters import KeyValueAdapter, WindowAdapter
 from headrace.state.layers.headers import (
     HEADERS,
     SESSION_HEADERS,
@@ -77,13 +76,13 @@ def test_session_aggregates_have_empty_headers_in_front() -> None:
 def test_a_store_in_memory_keeps_headers_as_they_are() -> None:
     store: BytesKeyValueStore = InMemoryKeyValueStore("S")
 
-    assert for_headers(store, KeyValueAdapter, has_headers=False, is_timestamped=False) is store
+    assert for_headers(store, has_headers=False, is_timestamped=False) is store
     assert store.codec is HEADERS
 
 
 def test_a_persistent_store_without_headers_loses_them(tmp_path: Path) -> None:
     beneath: BytesWindowStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
-    store = for_headers(beneath, WindowAdapter, has_headers=False, is_timestamped=True)
+    store = for_headers(beneath, has_headers=False, is_timestamped=True)
     store.init(FakeContext(tmp_path))
     time = bytes(7) + b"\x05"
 
@@ -96,7 +95,7 @@ def test_a_persistent_store_without_headers_loses_them(tmp_path: Path) -> None:
 
 def test_a_plain_persistent_store_loses_the_time_too(tmp_path: Path) -> None:
     beneath: BytesWindowStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
-    store = for_headers(beneath, WindowAdapter, has_headers=False, is_timestamped=False)
+    store = for_headers(beneath, has_headers=False, is_timestamped=False)
     store.init(FakeContext(tmp_path))
 
     store.put(b"k", dump_headers(SOME) + bytes(8) + b"v", 10)

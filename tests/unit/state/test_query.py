@@ -8,6 +8,7 @@ from headrace import serde as serdes
 from headrace.errors import ArgumentError, UnsupportedError
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp, VersionedRecord
 from headrace.state import stores
+from headrace.state.kinds import StoreKind
 from headrace.state.layers.headers import HEADERS
 from headrace.state.layers.key_value_caching import CachingKeyValueStore
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
@@ -42,7 +43,7 @@ def context(tmp_path: Path) -> FakeContext:
 
 @pytest.fixture
 def kv(context: FakeContext) -> MeteredKeyValueStore:
-    store = MeteredKeyValueStore(CachingKeyValueStore(InMemoryKeyValueStore("S")), "kv")
+    store = MeteredKeyValueStore(CachingKeyValueStore(InMemoryKeyValueStore("S")), StoreKind.parse("kv"))
     store.init(context)
     store.put("a", "1")
     store.put("c", "3")
@@ -52,7 +53,7 @@ def kv(context: FakeContext) -> MeteredKeyValueStore:
 
 @pytest.fixture
 def timestamped(context: FakeContext) -> MeteredKeyValueStore:
-    store = MeteredKeyValueStore(InMemoryKeyValueStore("S"), "timestamped_kv", codec=TIMESTAMPED)
+    store = MeteredKeyValueStore(InMemoryKeyValueStore("S"), StoreKind.parse("timestamped_kv"), codec=TIMESTAMPED)
     store.init(context)
     store.put("a", ValueAndTimestamp("1", 5))
     store.put("b", ValueAndTimestamp("2", 6))
@@ -83,7 +84,7 @@ def test_a_timestamped_store_answers_with_and_without_time(timestamped: MeteredK
 
 
 def test_a_store_with_headers_answers_without_them(context: FakeContext) -> None:
-    store = MeteredKeyValueStore(InMemoryKeyValueStore("S"), "timestamped_kv_with_headers", codec=HEADERS)
+    store = MeteredKeyValueStore(InMemoryKeyValueStore("S"), StoreKind("kv", True, True), codec=HEADERS)
     store.init(context)
     store.put("a", ValueAndTimestamp("1", 5, Headers([("h", b"x")])))
 
@@ -100,7 +101,7 @@ def test_a_store_that_keeps_headers_on_disk_answers_nothing(context: FakeContext
 
 
 def test_a_window_store_is_asked_for_spans_of_time(context: FakeContext) -> None:
-    store = MeteredWindowStore(InMemoryWindowStore("S", 100), "window", window_size_ms=10)
+    store = MeteredWindowStore(InMemoryWindowStore("S", 100), StoreKind.parse("window"), window_size_ms=10)
     store.init(context)
     store.put("A", "1", 0)
     store.put("B", "2", 10)
@@ -129,7 +130,7 @@ def test_a_window_store_that_keeps_no_timestamps_answers_with_bare_values(contex
 
 
 def test_a_session_store_is_asked_for_a_key(context: FakeContext) -> None:
-    store = MeteredSessionStore(InMemorySessionStore("S", 100), "session")
+    store = MeteredSessionStore(InMemorySessionStore("S", 100), StoreKind.parse("session"))
     store.init(context)
     session = Windowed("A", SessionWindow(1, 3))
     store.put(session, "1")

@@ -93,7 +93,7 @@ def test_logging_settings_add_up_until_logging_is_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("builder", "store_type"),
+    ("builder", "kind"),
     [
         (stores.key_value(stores.persistent("s")), "kv"),
         (stores.timestamped_key_value(stores.in_memory("s")), "timestamped_kv"),
@@ -110,10 +110,10 @@ def test_logging_settings_add_up_until_logging_is_off() -> None:
         (stores.versioned_key_value(stores.versioned("s", 10)), "versioned"),
     ],
 )
-def test_builders_travel_and_build_their_type_of_store(builder: Any, store_type: str) -> None:
+def test_builders_travel_and_build_their_type_of_store(builder: Any, kind: str) -> None:
     store = cloudpickle.loads(cloudpickle.dumps(builder)).build()
 
-    assert (store.name, store.store_type) == ("s", store_type)
+    assert (store.name, str(store.kind), str(builder.kind)) == ("s", kind, kind)
 
 
 def test_stores_that_emit_at_the_close_of_a_window_are_ordered_by_time_in_rocksdb() -> None:

@@ -300,3 +300,47 @@ def test_failpoints_do_nothing_unless_they_are_armed() -> None:
         failpoints.on_reached = None
 
     assert reached == ["somewhere"]
+
+
+def test_a_database_goes_on_with_the_next_visit_without_being_closed(visit: Open) -> None:
+    database = visit(None, FIRST, chunk_bytes=TINY)
+    write(database, {b"a": b"1", b"b": bytes(200)})
+    database.commit()
+    database.begin(Visit(FIRST, SECOND))
+    write(database, {b"a": b"2", b"c": b"3"})
+    database.commit()
+    database.begin(Visit(SECOND, THIRD))
+    write(database, {b"a": b"lost", b"d": bytes(200)})
+    database.close()
+
+    assert read(visit(SECOND, THIRD)) == {b"a": b"2", b"b": bytes(200), b"c": b"3"}
+
+
+def test_after_the_next_visit_has_begun_the_one_before_cannot_be_undone_but_the_next_can(visit: Open) -> None:
+    database = visit(None, FIRST)
+    write(database, {b"a": b"1"})
+    database.commit()
+    database.begin(Visit(FIRST, SECOND))
+    write(database, {b"a": b"2"})
+    database.commit()
+    database.close()
+
+    assert read(visit(FIRST, SECOND)) == {b"a": b"1"}
+
+
+def test_what_a_visit_deleted_by_prefix_can_be_written_again_when_the_next_batch_has_begun(visit: Open) -> None:
+    database = visit(None, FIRST)
+    write(database, {b"p1": b"1", b"q": b"2"})
+    database.commit()
+    database.begin(Visit(FIRST, SECOND))
+    database.delete_prefix(b"p")
+    database.commit()
+    database.begin(Visit(SECOND, Version(2, level=1)))
+    with pytest.raises(InternalError):
+        database.put(b"p2", b"in the same batch")
+    database.commit()
+    database.begin(Visit(Version(2, level=1), THIRD))
+    database.put(b"p2", b"3")
+    database.commit()
+
+    assert read(database) == {b"p2": b"3", b"q": b"2"}

@@ -10,10 +10,9 @@ from headrace import serde as serdes
 from headrace.config import StreamsConfig
 from headrace.errors import ProcessingError, UnsupportedError
 from headrace.processors.api import Processor, PunctuationType
-from headrace.records import Record
+from headrace.records import RawRecord, Record, raw_record
 from headrace.state import stores
 from headrace.task.global_task import GlobalTask
-from headrace.task.partition_group import RawRecord
 from headrace.topology import Topology
 
 
@@ -32,8 +31,8 @@ def global_task(supplier: Any = Fill, **settings: Any) -> GlobalTask:
     )
     builder = stores.key_value(stores.in_memory("shared"), value_serde=serdes.long()).with_logging_disabled()
     topology = Topology().add_global_store(builder, "source", "topic", "fill", supplier, value_serde=serdes.long())
-    topology.configure(config)
-    plan = topology.global_plan()
+    planned = topology.configured(config)
+    plan = planned.global_plan()
     assert plan is not None
     task = GlobalTask(plan, config)
     task.initialize()
@@ -41,7 +40,7 @@ def global_task(supplier: Any = Fill, **settings: Any) -> GlobalTask:
 
 
 def record(value: bytes, offset: int = 0) -> RawRecord:
-    return RawRecord("topic", 0, offset, 5, b"k", value)
+    return raw_record("topic", 0, offset, 5, b"k", value)
 
 
 def number(value: int) -> bytes:

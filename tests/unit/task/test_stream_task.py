@@ -17,11 +17,10 @@ from headrace.errors import (
     TaskCorruptedError,
 )
 from headrace.processors.api import Processor, PunctuationType
-from headrace.records import NO_HEADERS, Headers, Record
+from headrace.records import NO_HEADERS, Headers, Record, raw_record
 from headrace.state import stores
 from headrace.task import commit_metadata, handlers
 from headrace.task.handlers import ProducedRecord
-from headrace.task.partition_group import RawRecord
 from headrace.task.stream_task import CommittedOffset, StreamTask
 from headrace.topology import Topology
 
@@ -56,12 +55,12 @@ class Run:
         config = StreamsConfig(
             {"application.id": "app", **{name.replace("_", "."): value for name, value in settings.items()}}
         )
-        topology.configure(config)
+        planned = topology.configured(config)
         self.port = Port()
         self.now = 1000
         self.lags: dict[tuple[str, int], int | None] = {}
         self.task = StreamTask(
-            topology.task_plan(),
+            planned.task_plan(),
             config,
             self.port,
             partitions=partitions or [("in", 0)],
@@ -76,7 +75,7 @@ class Run:
 
     def feed(self, *values: tuple[str, int], topic: str = "in", partition: int = 0, offset: int = 0) -> Run:
         records = [
-            RawRecord(topic, partition, offset + number, timestamp, b"k", value.encode(), NO_HEADERS)
+            raw_record(topic, partition, offset + number, timestamp, b"k", value.encode(), NO_HEADERS)
             for number, (value, timestamp) in enumerate(values)
         ]
         self.task.add_records((topic, partition), records)

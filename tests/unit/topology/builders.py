@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.config import StreamsConfig
@@ -18,17 +18,13 @@ class FakeBuilder:
     retention_ms: int | None = None
     is_versioned_store: bool = False
     history_ms: int | None = None
-    configured: bool = False
+    config: StreamsConfig | None = None
 
-    def configure(self, config: StreamsConfig) -> None:
-        self.configured = True
+    def configured(self, config: StreamsConfig) -> FakeBuilder:
+        return replace(self, config=config)
 
     def with_logging_disabled(self) -> FakeBuilder:
         self.logging_enabled = False
-        return self
-
-    def with_caching_disabled(self) -> FakeBuilder:
-        self.caching_enabled = False
         return self
 
     def is_compatible_with(self, other: object) -> bool:

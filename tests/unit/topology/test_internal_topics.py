@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, TopologyError
 from headrace.processors.api import Processor
-from headrace.topology import Topology
+from headrace.topology import Topology, TopologyPlan
 from tests.unit.topology.builders import FakeBuilder
 
 DAY = 24 * 60 * 60 * 1000
@@ -13,18 +12,17 @@ DAY = 24 * 60 * 60 * 1000
 
 def settings(builder: FakeBuilder, config: dict[str, object] | None = None) -> dict[str, str]:
     topology = Topology().add_source("in", ["events"]).add_processor("p", Processor, "in")
-    topology.add_state_store(builder, "p").configure(StreamsConfig({"application.id": "app", **(config or {})}))
-    (topic,) = topology.internal_topics()
+    topology.add_state_store(builder, "p")
+    (topic,) = topology.configured({"application.id": "app", **(config or {})}).internal_topics()
     assert (topic.name, topic.kind, topic.store) == ("app-S-changelog", "changelog", "S")
     return topic.config
 
 
-def repartitioned(name: str, partitions: int | None) -> Topology:
+def repartitioned(name: str, partitions: int | None) -> TopologyPlan:
     topology = Topology()
     topology.add_internal_topic(name, partitions)
     topology.add_repartition_source("in", name, key_serde=None, value_serde=None)
-    topology.configure(StreamsConfig({"application.id": "app"}))
-    return topology
+    return topology.configured({"application.id": "app"})
 
 
 def test_a_changelog_is_compacted() -> None:
@@ -82,5 +80,4 @@ def test_unlogged_unused_and_global_stores_have_no_changelog() -> None:
     topology = Topology().add_source("in", ["events"]).add_processor("p", Processor, "in")
     topology.add_state_store(FakeBuilder("quiet", logging_enabled=False), "p").add_state_store(FakeBuilder("unused"))
     topology.add_global_store(FakeBuilder("G"), "g-in", "g", "fill", Processor)
-    topology.configure(StreamsConfig({"application.id": "app"}))
-    assert topology.internal_topics() == []
+    assert topology.configured({"application.id": "app"}).internal_topics() == []

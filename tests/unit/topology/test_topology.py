@@ -8,10 +8,12 @@ from typing import Any
 import cloudpickle
 import pytest
 
+from headrace import StreamsBuilder, stores
 from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, HeadraceError, IllegalStateError, TopologyError
 from headrace.processors.api import Processor
 from headrace.topology import Topology
+from headrace.topology.subtopologies import copartition_groups
 from tests.unit.topology.builders import FakeBuilder
 
 CONFIG = StreamsConfig({"application.id": "app"})
@@ -120,21 +122,14 @@ def test_adds_the_stores_that_a_supplier_brings_along() -> None:
         stores = (FakeBuilder("own"),)
 
     topology = Topology().add_source("in", ["events"]).add_processor("p", WithStore, "in")
-    topology.configure(CONFIG)
-    assert list(topology.task_plan().stores) == ["own"]
-
-
-def test_a_plan_needs_a_configuration() -> None:
-    with pytest.raises(IllegalStateError, match="not configured"):
-        simple().task_plan()
-    with pytest.raises(IllegalStateError, match="not configured"):
-        simple().internal_topics()
+    planned = topology.configured(CONFIG)
+    assert list(planned.task_plan().stores) == ["own"]
 
 
 def test_a_plan_has_nodes_in_order_with_children_as_they_were_attached() -> None:
     topology = simple().add_processor("z", Processor, "p").add_processor("a", Processor, ["p", "p"])
-    topology.configure(CONFIG)
-    plan = topology.task_plan()
+    planned = topology.configured(CONFIG)
+    plan = planned.task_plan()
     assert [node.name for node in plan.nodes] == ["in", "p", "z", "a"]
     assert plan.node("p").children == ("z", "a", "a")
     assert plan.source_topics == {"events": "in"}
@@ -142,18 +137,18 @@ def test_a_plan_has_nodes_in_order_with_children_as_they_were_attached() -> None
 
 def test_a_plan_of_one_sub_topology_leaves_the_others_out() -> None:
     topology = simple().add_source("other", ["more"]).add_state_store(FakeBuilder("S"), "p")
-    topology.configure(CONFIG)
-    assert [node.name for node in topology.task_plan(1).nodes] == ["other"]
-    assert topology.task_plan(1).stores == {}
-    assert topology.task_plan(0).store_to_changelog == {"S": "app-S-changelog"}
+    planned = topology.configured(CONFIG)
+    assert [node.name for node in planned.task_plan(1).nodes] == ["other"]
+    assert planned.task_plan(1).stores == {}
+    assert planned.task_plan(0).store_to_changelog == {"S": "app-S-changelog"}
     with pytest.raises(IllegalStateError, match="no sub-topology 2"):
-        topology.task_plan(2)
+        planned.task_plan(2)
 
 
 def test_a_plan_finds_the_source_of_a_topic_by_pattern() -> None:
     topology = simple().add_source("all", pattern="log-.*").add_source("web", pattern=".*-web")
-    topology.configure(CONFIG)
-    plan = topology.task_plan()
+    planned = topology.configured(CONFIG)
+    plan = planned.task_plan()
     assert (plan.source_of("events"), plan.source_of("log-a"), plan.source_of("x")) == ("in", "all", None)
     with pytest.raises(TopologyError, match="more than one source"):
         plan.source_of("log-web")
@@ -161,32 +156,35 @@ def test_a_plan_finds_the_source_of_a_topic_by_pattern() -> None:
 
 def test_global_stores_have_a_plan_of_their_own() -> None:
     topology = simple().add_global_store(FakeBuilder("G"), "g-in", "g", "fill", Processor)
-    topology.configure(CONFIG)
-    plan = topology.global_plan()
+    planned = topology.configured(CONFIG)
+    plan = planned.global_plan()
     assert plan is not None
     assert plan.is_global
     assert [node.name for node in plan.nodes] == ["g-in", "fill"]
     assert list(plan.global_stores) == ["G"]
     assert plan.store_to_changelog == {"G": "g"}
     assert not plan.global_stores["G"].logging_enabled
-    assert [node.name for node in topology.task_plan().nodes] == ["in", "p"]
-    assert simple().global_plan() is None
+    assert [node.name for node in planned.task_plan().nodes] == ["in", "p"]
+    assert simple().configured(CONFIG).global_plan() is None
 
 
 def test_a_read_only_store_has_its_source_topic_as_changelog() -> None:
     topology = simple().add_read_only_state_store(FakeBuilder("R"), "r-in", "r", "fill", Processor)
-    topology.configure(CONFIG)
-    assert topology.task_plan().store_to_changelog == {"R": "r"}
-    assert [(topic.name, topic.kind) for topic in topology.internal_topics()] == [("r", "source-changelog")]
+    planned = topology.configured(CONFIG)
+    assert planned.task_plan().store_to_changelog == {"R": "r"}
+    assert [(topic.name, topic.kind) for topic in planned.internal_topics()] == [("r", "source-changelog")]
 
 
-@pytest.mark.parametrize(("size", "cached"), [(0, False), (1, True)])
-def test_without_a_cache_no_store_is_cached(size: int, cached: bool) -> None:
-    builder = FakeBuilder("S")
-    topology = simple().add_state_store(builder, "p")
-    topology.configure(CONFIG.with_settings({"statestore.cache.max.bytes": size}))
-    assert builder.configured
-    assert builder.caching_enabled is cached
+def test_a_topology_can_be_configured_again() -> None:
+    uncached, cached = (CONFIG.with_settings({"statestore.cache.max.bytes": size}) for size in (0, 1_000))
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().count("counts")
+    topology = builder.build().add_state_store(stores.key_value(stores.in_memory("own")).with_caching_enabled())
+    before = {name: store.caching_enabled for name, store in topology.configured(uncached).graph.stores.items()}
+    assert before == {"counts": False, "own": False}
+    after = {name: store.caching_enabled for name, store in topology.configured(cached).graph.stores.items()}
+    assert after == {"counts": True, "own": True}
+    assert topology.graph.prefix == ""
 
 
 def test_internal_topics_carry_the_prefix_once_configured() -> None:
@@ -195,14 +193,14 @@ def test_internal_topics_carry_the_prefix_once_configured() -> None:
     topology.add_sink("sink", "by-name-repartition", "p")
     topology.add_repartition_source("source", "by-name-repartition", key_serde=None, value_serde=None)
     assert "(topic: by-name-repartition)" in str(topology.describe())
-    topology.configure(CONFIG)
-    plan = topology.task_plan()
+    planned = topology.configured(CONFIG)
+    plan = planned.task_plan()
     assert plan.topic_name("by-name-repartition") == "app-by-name-repartition"
     assert plan.topic_name("events") == "events"
     assert plan.repartition_topics == {"app-by-name-repartition"}
-    assert topology.subtopologies()[1].source_topics == ("app-by-name-repartition",)
-    topology.configure(CONFIG.with_settings({"__internal.override.topic.prefix__": "other"}))
-    assert topology.task_plan().source_topics["other-by-name-repartition"] == "source"
+    assert planned.subtopologies()[1].source_topics == ("app-by-name-repartition",)
+    other = topology.configured(CONFIG.with_settings({"__internal.override.topic.prefix__": "other"}))
+    assert other.task_plan().source_topics["other-by-name-repartition"] == "source"
 
 
 def test_joined_topics_are_copartitioned_with_all_their_partners() -> None:
@@ -212,7 +210,7 @@ def test_joined_topics_are_copartitioned_with_all_their_partners() -> None:
     topology.copartition_sources(["a", "b"])
     topology.copartition_sources(["c", "d"])
     topology.copartition_sources(["b", "c"])
-    assert topology.copartition_groups() == [{"topic-a", "topic-b", "topic-c", "topic-d"}]
+    assert copartition_groups(topology.graph) == [{"topic-a", "topic-b", "topic-c", "topic-d"}]
 
 
 def test_refuses_different_explicit_partition_counts() -> None:
@@ -252,9 +250,8 @@ def test_a_configured_wrapper_sees_every_processor() -> None:
 def test_survives_pickling() -> None:
     topology = simple().add_sink("out", lambda key, value, context: "x", "p").add_source("all", pattern="log-.*")
     copy = cloudpickle.loads(cloudpickle.dumps(topology))
-    copy.configure(CONFIG)
     assert str(copy.describe()) == str(topology.describe())
-    assert len(cloudpickle.loads(cloudpickle.dumps(copy.task_plan())).nodes) == 4
+    assert len(cloudpickle.loads(cloudpickle.dumps(copy.configured(CONFIG).task_plan())).nodes) == 4
 
 
 def test_nodes_know_where_they_were_built() -> None:

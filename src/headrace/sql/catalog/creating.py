@@ -18,7 +18,7 @@ from headrace.sql.tree.statements import ColumnDefinition, CreateSource, Role, S
 from headrace.sql.tree.types import BIGINT, BYTES, STRING, TIMESTAMP
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]+")
-_PARTS = {
+PARTS = {
     None: Part.VALUE,
     Role.KEY: Part.KEY,
     Role.PRIMARY_KEY: Part.KEY,
@@ -151,7 +151,7 @@ def _column(definition: ColumnDefinition, kind: SourceKind, catalog: Catalog) ->
     if expected is not None and type_ != expected:
         message = f"the header column `{name}` is of type {type_}, not {expected}"
         raise SqlError("ddl.header-type", message, offset=definition.at)
-    return Column(name, type_, _PARTS[definition.role], definition.header)
+    return Column(name, type_, PARTS[definition.role], definition.header)
 
 
 def _check_schema(statement: CreateSource, schema: Schema, windows: WindowedKeys | None) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from headrace.sql.formats.format_info import ColumnsFormat
-from headrace.sql.schema import Schema
+from headrace.sql.schema import Column, Schema
 from headrace.sql.tree.queries import Emit, WindowKind
 from headrace.sql.tree.statements import SourceKind
 
@@ -40,3 +41,7 @@ class Source:
     timestamp: TimestampColumn | None = None
     windows: WindowedKeys | None = None
     is_read_only: bool = False
+
+    def with_columns(self, added: Iterable[Column]) -> Source:
+        """The source with more value columns at the end."""
+        return replace(self, schema=Schema((*self.schema.columns, *added)))

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from headrace.sql.errors import SqlError
 from headrace.sql.formats import format_info as formats
 from headrace.sql.formats.format_info import Feature, Format
-from headrace.sql.schema import Column
+from headrace.sql.schema import Column, type_text
 from headrace.sql.tree.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, Array, Map, SqlType, Struct
 
 _BY_KAFKA = (INTEGER, BIGINT, DOUBLE, STRING, BYTES)
 _MAPS_BY_TEXT = (formats.AVRO, formats.JSON, formats.JSON_SR, formats.PROTOBUF, formats.PROTOBUF_NOSR)
-_AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""What Avro takes as a name."""
 
 
 def check_columns(columns: Sequence[Column], format_: Format) -> None:
@@ -32,7 +33,8 @@ def check_key_types(columns: Sequence[Column]) -> None:
     """Maps are not written the same way each time, so they cannot be in keys."""
     for column in columns:
         if any(isinstance(inner, Map) for inner in parts_of(column.type)):
-            message = f"the key column `{column.name}` contains a MAP: equal maps may become different bytes"
+            type_ = type_text(column.type)
+            message = f"the key column `{column.name}` {type_} contains a MAP: equal maps may become different bytes"
             raise SqlError("format.type", message)
 
 
@@ -77,7 +79,7 @@ def _check_avro_names(column: Column) -> None:
         *(each.name for part in parts_of(column.type) if isinstance(part, Struct) for each in part.fields),
     ]
     for name in names:
-        if not _AVRO_NAME.fullmatch(name):
+        if not AVRO_NAME.fullmatch(name):
             message = f"Avro has no names such as `{name}`: letters, digits and _, and no digit first"
             raise SqlError("format.name", message)
 

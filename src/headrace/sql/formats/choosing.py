@@ -26,17 +26,22 @@ WRAP_VALUES = "ksql.persistence.wrap.single.values"
 
 def named_formats(properties: SourceProperties, settings: Mapping[str, str]) -> tuple[Format, Format]:
     """Of key and value: given for both at once, one by one, or by default."""
+    check_both(properties)
     both = properties.text("FORMAT")
-    for name in ("KEY_FORMAT", "VALUE_FORMAT"):
-        if both is not None and name in properties:
-            message = f"FORMAT and {name} are both given, and FORMAT is the format of key and value"
-            raise SqlError("format.both", message, hint="Give FORMAT alone, or KEY_FORMAT and VALUE_FORMAT.")
     key = both or properties.text("KEY_FORMAT") or settings.get(DEFAULT_KEY_FORMAT, "KAFKA")
     value = both or properties.text("VALUE_FORMAT") or settings.get(DEFAULT_VALUE_FORMAT)
     if value is None:
         hint = f"Write WITH (VALUE_FORMAT='JSON'), or set a default: {DEFAULT_VALUE_FORMAT}."
         raise SqlError("format.missing", "the VALUE_FORMAT is missing", hint=hint)
     return format_named(key), format_named(value)
+
+
+def check_both(properties: SourceProperties) -> None:
+    """Refuse to say twice what the format of key or value is."""
+    for name in ("KEY_FORMAT", "VALUE_FORMAT"):
+        if "FORMAT" in properties and name in properties:
+            message = f"FORMAT and {name} are both given, and FORMAT is the format of key and value"
+            raise SqlError("format.both", message, hint="Give FORMAT alone, or KEY_FORMAT and VALUE_FORMAT.")
 
 
 def format_named(name: str) -> Format:

@@ -32,7 +32,7 @@ NONE = Format("NONE", features=frozenset())
 KAFKA = Format("KAFKA", features=_ONLY_UNWRAPPED)
 DELIMITED = Format("DELIMITED", features=_ONLY_UNWRAPPED, properties=frozenset({DELIMITER}))
 JSON = Format("JSON")
-JSON_SR = Format("JSON_SR", infers=True, properties=frozenset({SCHEMA_ID}))
+JSON_SR = Format("JSON_SR", infers=True, properties=frozenset({SCHEMA_ID, SCHEMA_NAME}))
 AVRO = Format("AVRO", infers=True, properties=frozenset({SCHEMA_ID, SCHEMA_NAME}))
 PROTOBUF = Format(
     "PROTOBUF",

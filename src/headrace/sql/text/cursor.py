@@ -118,6 +118,11 @@ class Cursor:
             msg = f"nested more than {_MAX_DEPTH} deep"
             raise self.error(msg, code="parse.too-deep")
 
+    @property
+    def is_outermost(self) -> bool:
+        """Whether nothing is nested around the next token."""
+        return self._depth == 0
+
     def come_up(self) -> None:
         """A level of nesting ends."""
         self._depth -= 1

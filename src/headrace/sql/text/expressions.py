@@ -43,6 +43,7 @@ from headrace.sql.tree.expressions import (
     Typed,
     When,
 )
+from headrace.sql.tree.walking import has_more_levels
 
 _LOGIC = {"OR": 1, "AND": 2}
 _NOT = 3
@@ -52,22 +53,34 @@ _NUMBERS = {INTEGER, DECIMAL, DOUBLE}
 _TYPED = {"TIME", "TIMESTAMP", "DATE", "DECIMAL"}
 _MAX_CHAIN = 200
 """Operators in a row: each makes the tree one level deeper."""
+_MAX_LEVELS = 250
+"""Of a whole tree: what goes through it is recursive, and Python's stack ends."""
 _INT_BITS, _LONG_BITS = 31, 63
 
 
 def expression(cursor: Cursor) -> Expression:
     """Any expression."""
+    at = cursor.at
     cursor.go_deeper()
     found = _logic(cursor, 1)
     cursor.come_up()
-    return found
+    return _of_good_height(cursor, found, at)
 
 
 def value_expression(cursor: Cursor) -> Expression:
     """Without AND, OR, NOT and comparisons, unless they are in parentheses."""
+    at = cursor.at
     cursor.go_deeper()
     found = _value(cursor, 1)
     cursor.come_up()
+    return _of_good_height(cursor, found, at)
+
+
+def _of_good_height(cursor: Cursor, found: Expression, at: int) -> Expression:
+    """Refuse long chains inside of long chains: each is allowed, all of them together make too many levels."""
+    is_long = cursor.end - at > 2 * _MAX_LEVELS
+    if is_long and cursor.is_outermost and has_more_levels(found, _MAX_LEVELS):
+        raise cursor.error_from(at, f"this expression has more than {_MAX_LEVELS} levels", code="parse.too-deep")
     return found
 
 
@@ -135,8 +148,8 @@ def _is(cursor: Cursor, left: Expression, at: int) -> Expression:
         return IsNull(left, negated, at=at)
     if not cursor.accept("DISTINCT", "FROM"):
         raise cursor.error("expected NULL or DISTINCT FROM")
-    operator = "IS NOT DISTINCT FROM" if negated else "IS DISTINCT FROM"
-    return Binary(operator, left, _value(cursor, 1), at=at)
+    compared = Binary("IS DISTINCT FROM", left, _value(cursor, 1), at=at)
+    return Not(compared, at=at) if negated else compared
 
 
 def _between(cursor: Cursor, left: Expression, at: int) -> Between:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
-from headrace.sql.java_text import double_text
 from headrace.sql.tree import expressions as e
 from headrace.sql.tree import queries as q
 from headrace.sql.tree import statements as s
 from headrace.sql.tree.names import quoted
+from headrace.sql.types.java_text import double_text
 
 
 def shown(node: Any) -> str:
@@ -269,5 +270,6 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
 
 def _exponential(value: float) -> str:
     """With an exponent always: without one it would be a DECIMAL."""
-    text = double_text(value)
-    return text if "E" in text else f"{text}E0"
+    sign, (first, *rest), power = Decimal(double_text(value)).normalize().as_tuple()
+    fraction = "." + "".join(map(str, rest)) if rest else ""
+    return f"{'-' * sign}{first}{fraction}E{int(power) + len(rest)}"

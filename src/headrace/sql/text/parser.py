@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from headrace.sql.text.cursor import Cursor
 from headrace.sql.text.expressions import expression
-from headrace.sql.text.statements import statement
+from headrace.sql.text.queries import item
+from headrace.sql.text.statements import column, statement
 from headrace.sql.text.tokens import END
 from headrace.sql.tree.expressions import Expression
-from headrace.sql.tree.statements import Parsed
+from headrace.sql.tree.queries import SelectItem
+from headrace.sql.tree.statements import ColumnDefinition, Parsed
 
 
 def parse(text: str) -> list[Parsed]:
@@ -35,5 +39,21 @@ def parse_expression(text: str) -> Expression:
     """
     cursor = Cursor(text)
     found = expression(cursor)
+    cursor.expect(END)
+    return found
+
+
+def parse_item(text: str) -> SelectItem:
+    """One item of a SELECT by itself: an expression, with its alias if it has one."""
+    cursor = Cursor(text)
+    found = item(cursor)
+    cursor.expect(END)
+    return found
+
+
+def parse_columns(text: str) -> tuple[ColumnDefinition, ...]:
+    """The columns of a schema as it is written, with commas between them; there may be none."""
+    cursor = Cursor(text)
+    found = () if cursor.kind == END else cursor.listed(partial(column, cursor))
     cursor.expect(END)
     return found

@@ -31,7 +31,7 @@ _OUTER = {"LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
 def query(cursor: Cursor) -> Query:
     """SELECT with its clauses, in exactly this order."""
     cursor.expect("SELECT")
-    items = cursor.listed(partial(_item, cursor))
+    items = cursor.listed(partial(item, cursor))
     cursor.expect("FROM")
     return Query(
         items,
@@ -60,7 +60,8 @@ def duration(cursor: Cursor) -> Duration:
     return Duration(count, cursor.take().kind)
 
 
-def _item(cursor: Cursor) -> SelectItem:
+def item(cursor: Cursor) -> SelectItem:
+    """An expression with or without an alias, or all columns of something."""
     at = cursor.at
     if cursor.accept("*"):
         return AllColumns(at=at)

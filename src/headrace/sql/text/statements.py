@@ -68,7 +68,7 @@ def _create(cursor: Cursor) -> Statement:
     kind = _source_kind(cursor)
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     name = cursor.name("the name of the new stream or table")
-    columns = cursor.in_parentheses(partial(_column, cursor)) if cursor.kind == "(" else ()
+    columns = cursor.in_parentheses(partial(column, cursor)) if cursor.kind == "(" else ()
     properties = _properties(cursor) if cursor.accept("WITH") else ()
     if cursor.kind == "AS" and not columns and not is_read_only:
         cursor.take()
@@ -82,7 +82,8 @@ def _source_kind(cursor: Cursor) -> SourceKind:
     return SourceKind(cursor.take().kind)
 
 
-def _column(cursor: Cursor) -> ColumnDefinition:
+def column(cursor: Cursor) -> ColumnDefinition:
+    """A column with its type, and what it is apart from a part of the value."""
     at, name, found = cursor.at, cursor.name("a column"), type_(cursor)
     if cursor.accept("PRIMARY", "KEY"):
         return ColumnDefinition(name, found, Role.PRIMARY_KEY, at=at)

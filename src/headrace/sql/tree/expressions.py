@@ -100,7 +100,7 @@ class Lambda(Node):
 
 @dataclass(frozen=True, slots=True)
 class Binary(Node):
-    """Two operands: arithmetic, comparison, IS [NOT] DISTINCT FROM, AND, OR."""
+    """Two operands: arithmetic, comparison, IS DISTINCT FROM, AND, OR."""
 
     operator: str
     left: Expression

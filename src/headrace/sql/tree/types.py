@@ -75,7 +75,7 @@ class Struct:
     fields: tuple[Field, ...]
 
     def __str__(self) -> str:
-        return f"STRUCT<{', '.join(map(str, self.fields))}>"
+        return f"STRUCT<{', '.join(map(str, self.fields)) or ' '}>"
 
 
 @dataclass(frozen=True, slots=True)

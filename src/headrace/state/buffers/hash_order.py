@@ -13,7 +13,7 @@ class HashOrderedSet:
 
     __slots__ = ("_capacity", "_elements")
 
-    kept = ("_capacity",)
+    remembered = ("_capacity",)
 
     def __init__(self) -> None:
         self._capacity = _FIRST_CAPACITY

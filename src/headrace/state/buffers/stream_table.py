@@ -16,6 +16,7 @@ from headrace.state.buffers.suppress import Eviction
 from headrace.state.buffers.values import BufferValue
 from headrace.state.contracts import FlushListener, StoreContext
 from headrace.state.key_schemas import MAX_SEQUENCE
+from headrace.state.kinds import StoreKind
 from headrace.state.rocksdb.database import Database
 from headrace.state.store_builder import StoreBuilder
 from headrace.windows import MAX_TIMESTAMP
@@ -27,6 +28,7 @@ _PREFIX = b"\0"
 _TIME = struct.Struct(">q")
 _SEQUENCE = struct.Struct(">i")
 _NO_BUFFER_TIME = bytes(8)
+_KIND = StoreKind("stream_table_buffer")
 
 
 class StreamTableBuffer:
@@ -34,8 +36,8 @@ class StreamTableBuffer:
 
     persistent = True
     retain_duplicates = True
-    store_type = "stream_table_buffer"
-    kept = ("_stream_time", "_sequence", "num_records", "buffer_size", "min_timestamp")
+    kind = _KIND
+    remembered = ("_stream_time", "_sequence", "num_records", "buffer_size", "min_timestamp")
 
     def __init__(
         self,
@@ -162,6 +164,8 @@ class StreamTableBuffer:
 class StreamTableBufferBuilder(StoreBuilder):
     """Builds the buffers of one stream-table join; ``topic`` is the name its serdes are given."""
 
+    kind = _KIND
+
     def __init__(
         self,
         name: str,
@@ -176,10 +180,6 @@ class StreamTableBufferBuilder(StoreBuilder):
         self.value_serde = value_serde
         self.grace_ms = grace_ms
         self.topic = name if topic is None else topic
-
-    def with_caching_enabled(self) -> StreamTableBufferBuilder:
-        """Without effect: a buffer is no store to be cached."""
-        return self
 
     def build(self) -> StreamTableBuffer:
         return StreamTableBuffer(

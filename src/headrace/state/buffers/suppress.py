@@ -18,6 +18,7 @@ from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.buffers.hash_order import HashOrderedSet
 from headrace.state.buffers.values import BufferValue
 from headrace.state.contracts import FlushListener, StoreContext
+from headrace.state.kinds import StoreKind
 from headrace.state.memory.store import home_of
 from headrace.state.ordered_map import OrderedMap
 from headrace.state.store_builder import StoreBuilder
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _LONG = struct.Struct(">q")
 _VERSION_3 = Headers([("v", b"\x03")])
+_KIND = StoreKind("suppress_buffer")
 
 
 class _Entry(msgspec.Struct, array_like=True, frozen=True):
@@ -63,8 +65,8 @@ class SuppressBuffer:
 
     persistent = False
     retain_duplicates = False
-    store_type = "suppress_buffer"
-    kept = ("_dirty",)
+    kind = _KIND
+    remembered = ("_dirty",)
 
     def __init__(
         self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, logging: bool
@@ -244,14 +246,12 @@ def _dump_entry(time: int, value: BufferValue) -> bytes:
 class SuppressBufferBuilder(StoreBuilder):
     """Builds the buffers of one ``suppress``."""
 
+    kind = _KIND
+
     def __init__(self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None) -> None:
         super().__init__(name)
         self.key_serde = key_serde
         self.value_serde = value_serde
-
-    def with_caching_enabled(self) -> SuppressBufferBuilder:
-        """Without effect: a buffer is no store to be cached."""
-        return self
 
     def build(self) -> SuppressBuffer:
         return SuppressBuffer(self.name, self.key_serde, self.value_serde, logging=self.logging_enabled)

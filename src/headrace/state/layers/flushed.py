@@ -20,13 +20,10 @@ class Flushed:
     """The caching layer."""
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of a key."""
         return self.store.get_flushed(key)  # type: ignore[no-any-return]
 
     def fetch(self, key: bytes, time: int) -> bytes | None:
-        """The value of a window."""
         return self.store.fetch_flushed(key, time)  # type: ignore[no-any-return]
 
     def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        """The value of a session."""
         return self.store.fetch_session_flushed(key, start, end)  # type: ignore[no-any-return]

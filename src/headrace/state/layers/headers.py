@@ -8,14 +8,13 @@ still be used: an adapter takes them off on the way in, and values come back wit
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.records import NO_HEADERS, Headers, ValueAndTimestamp
-from headrace.state.bytes_stores import BytesSessionStore
+from headrace.serde.varint import read_varint, write_varint
 from headrace.state.contracts import ChangeLogger
-from headrace.state.layers.adapters import Convert, SessionAdapter
+from headrace.state.layers.adapters import Adapter
 from headrace.state.layers.wrapped import S
 from headrace.state.value_codecs import (
     NO_TIMESTAMP_BYTES,
@@ -41,20 +40,20 @@ def dump_headers(headers: Headers) -> bytes:
     """Headers as bytes, after their size; no headers are a single zero."""
     if not headers:
         return _NO_HEADERS
-    parts = [_varint(len(headers))]
+    parts = [write_varint(len(headers))]
     for name, value in headers:
         raw_name = name.encode()
-        parts += _varint(len(raw_name)), raw_name
-        parts += (_NULL,) if value is None else (_varint(len(value)), value)
+        parts += write_varint(len(raw_name)), raw_name
+        parts += (_NULL,) if value is None else (write_varint(len(value)), value)
     body = b"".join(parts)
-    return _varint(len(body)) + body
+    return write_varint(len(body)) + body
 
 
 def split_headers(data: bytes) -> tuple[bytes, bytes]:
     """The headers at the front of a stored value (without their size), and what follows them."""
     if data[0] == 0:
         return b"", data[1:]
-    size, at = _read_varint(data, 0)
+    size, at = read_varint(data)
     return data[at : at + size], data[at + size :]
 
 
@@ -62,36 +61,15 @@ def load_headers(data: bytes) -> Headers:
     """The headers that ``dump_headers`` wrote, without their size."""
     if not data:
         return NO_HEADERS
-    count, at = _read_varint(data, 0)
+    count, at = read_varint(data)
     headers: list[tuple[str, bytes | None]] = []
     for _ in range(count):
-        size, at = _read_varint(data, at)
+        size, at = read_varint(data, at)
         name, at = data[at : at + size].decode(), at + size
-        size, at = _read_varint(data, at)
+        size, at = read_varint(data, at)
         headers.append((name, None if size < 0 else data[at : at + size]))
         at += max(size, 0)
     return Headers(headers)
-
-
-def _varint(number: int) -> bytes:
-    zigzag = number << 1
-    groups = bytearray()
-    while zigzag > 0x7F:
-        groups.append(zigzag & 0x7F | 0x80)
-        zigzag >>= 7
-    groups.append(zigzag)
-    return bytes(groups)
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    zigzag = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        zigzag |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return zigzag >> 1 ^ -(zigzag & 1), at
-        shift += 7
 
 
 class HeadersCodec:
@@ -170,24 +148,24 @@ HEADERS = HeadersCodec()
 SESSION_HEADERS = SessionHeadersCodec()
 
 
-def for_headers(store: S, adapter: Callable[[S, Convert, Convert], S], *, has_headers: bool, is_timestamped: bool) -> S:
+def for_headers(store: S, *, has_headers: bool, is_timestamped: bool) -> Any:
     """``store`` as one that takes values with headers; stores in memory keep any bytes."""
     if has_headers or not store.persistent:
         store.codec = HEADERS
         return store
     if is_timestamped:
         store.codec = TIMESTAMPED
-        return adapter(store, _without_headers, _with_no_headers)
+        return Adapter(store, _without_headers, _with_no_headers)
     store.codec = PLAIN
-    return adapter(store, _without_headers_and_timestamp, _with_no_headers_nor_timestamp)
+    return Adapter(store, _without_headers_and_timestamp, _with_no_headers_nor_timestamp)
 
 
-def session_for_headers(store: BytesSessionStore, *, has_headers: bool) -> BytesSessionStore:
+def session_for_headers(store: S, *, has_headers: bool) -> Any:
     """``store`` as one that takes aggregates with headers; stores in memory keep any bytes."""
     if has_headers or not store.persistent:
         store.codec = SESSION_HEADERS
         return store
-    return SessionAdapter(store, _without_headers, _with_no_headers)
+    return Adapter(store, _without_headers, _with_no_headers)
 
 
 def _without_headers(value: bytes) -> bytes:

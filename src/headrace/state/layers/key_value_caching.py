@@ -46,7 +46,6 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
             self._write(key, value)
 
     def delete(self, key: bytes) -> bytes | None:
-        """Delete; returns the value there was."""
         current = self.get(key)
         self._write(key, None)
         return current
@@ -75,7 +74,6 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         return self._merged(self._cache.scan_prefix(prefix), beneath, _SAME_KEYS, True)
 
     def approximate_num_entries(self) -> int:
-        """About how many entries the store beneath has."""
         return self.inner.approximate_num_entries()
 
     def _store_key(self, cache_key: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import ClassVar
 
 from headrace.records import NO_HEADERS
 from headrace.serde.bytes_keys import session_key, window_store_key
@@ -10,11 +11,7 @@ from headrace.state.bytes_stores import (
     BytesKeyValueStore,
     BytesSessionStore,
     BytesWindowStore,
-    KeyValues,
     SessionKey,
-    SessionValues,
-    WindowedValues,
-    WindowValues,
 )
 from headrace.state.contracts import StateStore, StoreContext
 from headrace.state.key_schemas import MAX_SEQUENCE
@@ -29,6 +26,8 @@ WindowLogKey = Callable[[bytes, int, int], bytes]
 class ChangeLogging(Wrapped[S]):
     """Appends changes as ``logged_as`` writes them. (The store beneath an adapter has another codec.)"""
 
+    reads: ClassVar[tuple[str, ...]]
+    """The methods that change nothing: they go straight to the store beneath."""
     log: ChangeWriter
     """Appends one change; a value of None is a tombstone."""
 
@@ -41,19 +40,18 @@ class ChangeLogging(Wrapped[S]):
         super().init(context, root)
         self._append = context.change_logger(self.name)
         self.log = self.logged_as.change_writer(self._append, context)
+        self._pass_on(self.reads)
 
 
 class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
     """Logs the changes of a key-value store."""
 
-    get: Callable[[bytes], bytes | None]
-    """The value of a key."""
+    reads = ("get", "range", "prefix_scan", "approximate_num_entries")
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
         """Open the store beneath; what a plain LRU store evicts, the changelog forgets. (Of others it keeps it.)"""
         super().init(context, root)
-        # Reads change nothing: they go straight to the store beneath.
-        self.get, self._put = self.inner.get, self.inner.put
+        self._put = self.inner.put
         if isinstance(self.inner, LRUStore) and self.logged_as is PLAIN:
             self.inner.on_evict = self._log_eviction
 
@@ -81,16 +79,6 @@ class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
         self.log(key, None)
         return current
 
-    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
-        """The entries of both ends and between."""
-        return self.inner.range(key_from, key_to, forward=forward)
-
-    def prefix_scan(self, prefix: bytes) -> KeyValues:
-        return self.inner.prefix_scan(prefix)
-
-    def approximate_num_entries(self) -> int:
-        return self.inner.approximate_num_entries()
-
     def _log_eviction(self, key: bytes) -> None:
         self._append(key, None, self._context.timestamp, NO_HEADERS)
 
@@ -98,7 +86,8 @@ class ChangeLoggingKeyValueStore(ChangeLogging[BytesKeyValueStore]):
 class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):
     """Logs the changes of a window store, dropped ones included. Duplicates are numbered here once more."""
 
-    kept = ("_sequence",)
+    reads = ("fetch", "fetch_range", "fetch_keys", "fetch_all")
+    remembered = ("_sequence",)
 
     def __init__(
         self,
@@ -119,27 +108,11 @@ class ChangeLoggingWindowStore(ChangeLogging[BytesWindowStore]):
             self._sequence = (self._sequence + 1) & MAX_SEQUENCE
         self.log(self._log_key(key, window_start, self._sequence), value)
 
-    def fetch(self, key: bytes, time: int) -> bytes | None:
-        """The value of the window that starts at ``time``."""
-        return self.inner.fetch(key, time)
-
-    def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
-        """The windows of one key that start in the span."""
-        return self.inner.fetch_range(key, time_from, time_to, forward=forward)
-
-    def fetch_keys(
-        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
-    ) -> WindowedValues:
-        """The windows of a range of keys that start in the span."""
-        return self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)
-
-    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
-        """The windows of all keys that start in the span."""
-        return self.inner.fetch_all(time_from, time_to, forward=forward)
-
 
 class ChangeLoggingSessionStore(ChangeLogging[BytesSessionStore]):
     """Logs the changes of a session store, dropped ones included."""
+
+    reads = ("fetch_session", "find_sessions", "find_sessions_keys", "find_sessions_by_end")
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
         self.inner.put(session, value)
@@ -149,25 +122,3 @@ class ChangeLoggingSessionStore(ChangeLogging[BytesSessionStore]):
         """Remove and log a tombstone."""
         self.inner.remove(session)
         self.log(session_key(*session), None)
-
-    def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        return self.inner.fetch_session(key, start, end)
-
-    def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
-        """The sessions of one key that end no earlier and start no later."""
-        return self.inner.find_sessions(key, earliest_end, latest_start, forward=forward)
-
-    def find_sessions_keys(
-        self,
-        key_from: bytes | None,
-        key_to: bytes | None,
-        earliest_end: int,
-        latest_start: int,
-        *,
-        forward: bool = True,
-    ) -> SessionValues:
-        return self.inner.find_sessions_keys(key_from, key_to, earliest_end, latest_start, forward=forward)
-
-    def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> SessionValues:
-        """The sessions that end in that span."""
-        return self.inner.find_sessions_by_end(earliest_end, latest_end)

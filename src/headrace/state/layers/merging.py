@@ -34,7 +34,6 @@ class Order(Generic[K]):
 
 
 def same(key: Any) -> Any:
-    """The key as it is."""
     return key
 
 

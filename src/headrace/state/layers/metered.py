@@ -26,6 +26,7 @@ from headrace.state.bytes_stores import (
     WindowValues,
 )
 from headrace.state.contracts import FlushListener, FlushReceiver, StoreContext, StoreIterator
+from headrace.state.kinds import StoreKind
 from headrace.state.layers.caching import Caching
 from headrace.state.layers.flushed import Flushed
 from headrace.state.layers.timing import timed
@@ -48,7 +49,7 @@ class MeteredStore(ABC, Generic[S]):
     ``codec`` says how values become bytes: bare, with a timestamp, with headers.
     """
 
-    kept = ("_seen",)
+    remembered = ("_seen",)
     retain_duplicates = False
     is_versioned = False
     timed: tuple[tuple[str, str], ...] = ()
@@ -64,7 +65,7 @@ class MeteredStore(ABC, Generic[S]):
     def __init__(
         self,
         inner: S,
-        store_type: str,
+        kind: StoreKind,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         *,
@@ -73,7 +74,7 @@ class MeteredStore(ABC, Generic[S]):
     ) -> None:
         self.inner = inner
         self.name = inner.name
-        self.store_type = store_type
+        self.kind = kind
         self.persistent = inner.persistent
         self.value_codec = codec
         self.metrics_scope = metrics_scope
@@ -84,7 +85,7 @@ class MeteredStore(ABC, Generic[S]):
         self._last_raw_key = b""
 
     def __repr__(self) -> str:
-        return f"<{self.store_type.replace('_', ' ')} store {self.name}>"
+        return f"<{str(self.kind).replace('_', ' ')} store {self.name}>"
 
     @property
     def is_open(self) -> bool:
@@ -234,7 +235,6 @@ class MeteredKeyValueStore(MeteredStore[BytesKeyValueStore]):
     )
 
     def get(self, key: Any) -> Any | None:
-        """The value of ``key``."""
         data = self.inner.get(self._last_raw_key if key is self._last_key else self.raw_key(key))
         return None if data is None else self._loads(data)
 
@@ -321,7 +321,7 @@ class MeteredWindowStore(MeteredStore[BytesWindowStore]):
     def __init__(
         self,
         inner: BytesWindowStore,
-        store_type: str,
+        kind: StoreKind,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
         *,
@@ -330,7 +330,7 @@ class MeteredWindowStore(MeteredStore[BytesWindowStore]):
         metrics_scope: str = "",
         retain_duplicates: bool = False,
     ) -> None:
-        super().__init__(inner, store_type, key_serde, value_serde, codec=codec, metrics_scope=metrics_scope)
+        super().__init__(inner, kind, key_serde, value_serde, codec=codec, metrics_scope=metrics_scope)
         self.window_size_ms = window_size_ms
         self.retain_duplicates = retain_duplicates
 
@@ -436,7 +436,6 @@ class MeteredSessionStore(MeteredStore[BytesSessionStore]):
         return self._typed_value(self.inner.fetch_session(self.raw_key(key), start, end))
 
     def fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
-        """The sessions of one key."""
         return self.find_sessions(key, 0, MAX_TIMESTAMP)
 
     def backward_fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
@@ -458,7 +457,6 @@ class MeteredSessionStore(MeteredStore[BytesSessionStore]):
     def backward_find_sessions(
         self, key: Any, earliest_end: int, latest_start: int
     ) -> StoreIterator[Windowed[Any], Any]:
-        """As ``find_sessions``, from the end."""
         found = self.inner.find_sessions(self.raw_key(key), earliest_end, latest_start, forward=False)
         return self._typed_entries(found)
 
@@ -472,7 +470,6 @@ class MeteredSessionStore(MeteredStore[BytesSessionStore]):
     def backward_find_sessions_keys(
         self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
     ) -> StoreIterator[Windowed[Any], Any]:
-        """As ``find_sessions_keys``, from the end."""
         lower, upper = self._raw_bound(key_from), self._raw_bound(key_to)
         found = self.inner.find_sessions_keys(lower, upper, earliest_end, latest_start, forward=False)
         return self._typed_entries(found)

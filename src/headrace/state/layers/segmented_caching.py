@@ -26,7 +26,7 @@ class SegmentedCaching(Caching[S]):
     A key in the cache is the segment's id (eight bytes), then the key of the store.
     """
 
-    kept = ("_max_time",)
+    remembered = ("_max_time",)
 
     def __init__(self, inner: S, segment_interval_ms: int, schema: KeySchema) -> None:
         super().__init__(inner)

@@ -39,7 +39,6 @@ class CachingSessionStore(SegmentedCaching[BytesSessionStore]):
         return self.inner.fetch_session(key, start, end) if is_news else value
 
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
-        """The sessions of one key that end no earlier and start no later."""
         if self.persistent:
             cached = self._scan_spans(self._spans(key, earliest_end, latest_start, forward), forward)
         else:

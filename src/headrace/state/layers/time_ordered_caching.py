@@ -31,7 +31,7 @@ _NO_SEQUENCE = bytes(4)
 class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
     """A window store ordered by time behind the cache."""
 
-    kept = ("_max_time", "_segment_ids")
+    remembered = ("_max_time", "_segment_ids")
 
     def __init__(self, inner: BytesWindowStore, segment_interval_ms: int, *, with_index: bool) -> None:
         super().__init__(inner)
@@ -58,7 +58,6 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
         return self.inner.fetch(key, time) if entry is None else entry.value
 
     def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
-        """The windows of one key that start in the span."""
         beneath = self.inner.fetch_range(key, time_from, time_to, forward=forward)
         cached = self._cached(key, key, time_from, time_to, forward, indexed=self._with_index)
         return merged(cached, beneath, _BY_START, forward)
@@ -66,7 +65,6 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
     def fetch_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
     ) -> WindowedValues:
-        """The windows of a range of keys that start in the span."""
         if key_from is not None and key_to is not None and key_from > key_to:
             return StoreIterator(())
         beneath = self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)

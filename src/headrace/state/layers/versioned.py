@@ -12,12 +12,13 @@ from headrace.records import NO_HEADERS, VersionedRecord
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.given import given_serde
 from headrace.state.contracts import FlushListener, StoreContext, StoreIterator
+from headrace.state.kinds import VERSIONED
 from headrace.state.position import Position, PositionBound
 from headrace.state.query import Query, QueryResult, execute
 from headrace.state.store_builder import StoreBuilder
 
 if TYPE_CHECKING:
-    from headrace.serde import Serde
+    from headrace.serde.contract import GivenSerde, Serde
 
 
 class VersionedStore:
@@ -26,7 +27,7 @@ class VersionedStore:
     Refused puts are logged all the same, as in Kafka Streams: a restored store refuses them again.
     """
 
-    store_type = "versioned"
+    kind = VERSIONED
     is_versioned = True
     retain_duplicates = False
 
@@ -88,7 +89,6 @@ class VersionedStore:
         """Nothing is cached."""
 
     def close(self) -> None:
-        """Close the store."""
         self.bytes_store.close()
 
     def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
@@ -169,10 +169,11 @@ class VersionedStore:
 class VersionedStoreBuilder(StoreBuilder):
     """Builds versioned stores from a supplier of the bytes store."""
 
+    kind = VERSIONED
     is_versioned_store = True
 
     def __init__(
-        self, supplier: Any, key_serde: Serde[Any] | None = None, value_serde: Serde[Any] | None = None
+        self, supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
     ) -> None:
         super().__init__(supplier.name)
         self.supplier = supplier
@@ -185,7 +186,6 @@ class VersionedStoreBuilder(StoreBuilder):
         raise IllegalStateError("versioned stores cannot be cached", hint="Leave caching off for this store.")
 
     def build(self) -> VersionedStore:
-        """A new store."""
         return VersionedStore(
             self.supplier.get(),
             self.key_serde,

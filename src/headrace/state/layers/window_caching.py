@@ -33,7 +33,6 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
         return self.inner.fetch(key, time) if self._is_news(self._rank((key, time)), value) else value
 
     def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
-        """The windows of one key that start in the span."""
         beneath = self.inner.fetch_range(key, time_from, time_to, forward=forward)
         if self.persistent:
             cached = self._scan_segments(key, key, time_from, time_to, forward)
@@ -45,7 +44,6 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
     def fetch_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
     ) -> WindowedValues:
-        """The windows of a range of keys that start in the span."""
         if key_from is not None and key_to is not None and key_from > key_to:
             return StoreIterator(())
         beneath = self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)
@@ -56,7 +54,6 @@ class CachingWindowStore(SegmentedCaching[BytesWindowStore]):
         return self._merged(self._matching(cached, key_from, key_to, time_from, time_to), beneath, self._order, forward)
 
     def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
-        """The windows of all keys that start in the span."""
         beneath = self.inner.fetch_all(time_from, time_to, forward=forward)
         cached = self._cache.scan(None, None, forward=forward)
         return self._merged(self._matching(cached, None, None, time_from, time_to), beneath, self._order, forward)

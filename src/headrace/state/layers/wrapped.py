@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from headrace.records import NO_HEADERS, Headers
@@ -22,7 +23,6 @@ class Wrapped(Generic[S]):
 
     @property
     def is_open(self) -> bool:
-        """Whether the store beneath can be used."""
         return self.inner.is_open
 
     @property
@@ -38,6 +38,12 @@ class Wrapped(Generic[S]):
         self._context = context
         self.inner.init(context, root)
 
+    def _pass_on(self, names: Iterable[str]) -> None:
+        """Have these methods as the store beneath has them."""
+        for name in names:
+            if hasattr(self.inner, name):
+                setattr(self, name, getattr(self.inner, name))
+
     def flush_cache(self) -> None:
         self.inner.flush_cache()
 
@@ -45,9 +51,7 @@ class Wrapped(Generic[S]):
         self.inner.flush()
 
     def close(self) -> None:
-        """Close the store beneath."""
         self.inner.close()
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
-        """Restore the store beneath."""
         self.inner.restore(key, value, timestamp, headers)

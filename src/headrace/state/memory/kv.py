@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class InMemoryKeyValueStore(MemoryStore):
     """Bytes in a dict. Iterators show the keys there were when they were made, with their values of the moment."""
 
-    kept = ("_map",)
+    remembered = ("_map",)
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -36,7 +36,6 @@ class InMemoryKeyValueStore(MemoryStore):
         self.put(key, self.codec.from_changelog(value, timestamp, headers))
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Set the value; None deletes."""
         if value is None:
             self._map.remove(key)
         elif key in self._entries:
@@ -45,7 +44,6 @@ class InMemoryKeyValueStore(MemoryStore):
             self._map.put(key, value)
 
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
-        """Set the value unless there is one, which is returned."""
         current = self.get(key)
         if current is None:
             self.put(key, value)
@@ -56,7 +54,6 @@ class InMemoryKeyValueStore(MemoryStore):
             self.put(key, value)
 
     def delete(self, key: bytes) -> bytes | None:
-        """Delete; returns the value there was."""
         return self._map.remove(key)
 
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:

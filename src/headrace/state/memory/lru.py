@@ -51,7 +51,6 @@ class LRUStore(MemoryStore):
         return value
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Set the value; None deletes."""
         self._note(key)
         if value is None:
             self._entries.pop(key, None)
@@ -62,7 +61,6 @@ class LRUStore(MemoryStore):
             self._evict()
 
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
-        """Set the value unless there is one, which is returned."""
         current = self.get(key)
         if current is None:
             self.put(key, value)
@@ -73,7 +71,6 @@ class LRUStore(MemoryStore):
             self.put(key, value)
 
     def delete(self, key: bytes) -> bytes | None:
-        """Delete; returns the value there was."""
         self._note(key)
         return self._entries.pop(key, None)
 

@@ -29,7 +29,7 @@ class InMemorySessionStore(MemoryStore):
     A session expires as soon as the retention after its end has passed.
     """
 
-    kept = ("_stream_time",)
+    remembered = ("_stream_time",)
 
     def __init__(self, name: str, retention_ms: int) -> None:
         super().__init__(name)
@@ -55,7 +55,6 @@ class InMemorySessionStore(MemoryStore):
         self.put(parse_session_key(key), self.codec.from_changelog(value, timestamp, headers))
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
-        """Set the value of the session; None removes it."""
         key, start, end = session
         self._stream_time = max(self._stream_time, end)
         self._expire()
@@ -86,7 +85,6 @@ class InMemorySessionStore(MemoryStore):
         return self._values.get((key, start, end)) if end > self._stream_time - self._retention_ms else None
 
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
-        """The sessions of one key that end no earlier and start no later."""
         sessions = self._by_key.get(key, [])
         found = sessions[bisect_left(sessions, (earliest_end,)) :]
         keys = ((key, -start, end) for end, start in (found if forward else reversed(found)) if -start <= latest_start)

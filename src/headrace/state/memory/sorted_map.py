@@ -46,7 +46,6 @@ class SortedMap(Generic[K, V]):
         self.entries[key] = value
 
     def remove(self, key: K) -> V | None:
-        """Take ``key`` out; its value, or None where it was not there."""
         value = self.entries.pop(key, None)
         if value is not None and self._sorted is not None:
             if key in self._added:

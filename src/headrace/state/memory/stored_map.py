@@ -10,7 +10,7 @@ from headrace.state.rocksdb.database import Database
 class StoredMap:
     """Bytes to bytes with the face, the order and the iterators of a ``SortedMap``."""
 
-    kept = ("_count",)
+    remembered = ("_count",)
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -34,7 +34,6 @@ class StoredMap:
         self._database.put(key, value)
 
     def remove(self, key: bytes) -> bytes | None:
-        """Take ``key`` out; its value, or None where it was not there."""
         value = self.get(key)
         if value is not None:
             self._count -= 1

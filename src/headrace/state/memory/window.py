@@ -33,7 +33,7 @@ class InMemoryWindowStore(MemoryStore):
     A store that retains duplicates keeps each under its key and a sequence number.
     """
 
-    kept = ("_stream_time", "_sequence")
+    remembered = ("_stream_time", "_sequence")
 
     def __init__(self, name: str, retention_ms: int, *, retain_duplicates: bool = False) -> None:
         super().__init__(name)
@@ -75,7 +75,6 @@ class InMemoryWindowStore(MemoryStore):
             self._remove(key, window_start)
 
     def fetch(self, key: bytes, time: int) -> bytes | None:
-        """The value of the window that starts at ``time``."""
         if time <= self._stream_time - self._retention_ms:
             return None
         window = self._windows.entries.get(time)

@@ -30,11 +30,9 @@ class RocksDBStore(DatabaseStore):
         return (self._database or self._open_database()).get(key)
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Set the value; None deletes."""
         (self._database or self._open_database()).put(key, value)
 
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
-        """Set the value unless there is one, which is returned."""
         current = self.get(key)
         if current is None and value is not None:
             self.put(key, value)
@@ -45,7 +43,6 @@ class RocksDBStore(DatabaseStore):
             self.put(key, value)
 
     def delete(self, key: bytes) -> bytes | None:
-        """Delete; returns the value there was."""
         current = self.get(key)
         self.put(key, None)
         return current
@@ -58,7 +55,6 @@ class RocksDBStore(DatabaseStore):
         return self._scan(prefix, next_prefix(prefix), True)
 
     def approximate_num_entries(self) -> int:
-        """RocksDB's estimate."""
         return self._open_database().approximate_num_entries()
 
     def _scan(self, start: bytes, end: bytes | None, forward: bool) -> KeyValues:

@@ -54,7 +54,6 @@ class Segments:
         return self._database.get(_ID.pack(segment_id) + key) if self._has(segment_id) else None
 
     def put(self, segment_id: int, key: bytes, value: bytes | None) -> None:
-        """Write an entry; None deletes."""
         self._database.put(_ID.pack(segment_id) + key, value)
 
     def delete(self, segment_id: int, key: bytes) -> None:
@@ -97,7 +96,7 @@ def _existing_ids(database: Database) -> Iterator[int]:
 class SegmentedStore(DatabaseStore):
     """A store of entries that expire by time; window and session stores are made of it."""
 
-    kept: tuple[str, ...] = ("_stream_time",)
+    remembered: tuple[str, ...] = ("_stream_time",)
 
     def __init__(self, name: str, retention_ms: int, segment_interval_ms: int, schema: KeySchema) -> None:
         super().__init__(name)
@@ -137,7 +136,6 @@ class SegmentedStore(DatabaseStore):
         return None if time < self._first_live() else self._get_at(self._segments.id_of(time), key)
 
     def fetch_key(self, key: bytes, time_from: int, time_to: int, *, forward: bool) -> Entries:
-        """The entries of one key, by segment."""
         first = max(time_from, self._first_live())
         bounds = self._schema.fixed_bounds(key, first, time_to)
         return self._fetch(key, key, first, time_to, bounds, forward)
@@ -145,7 +143,6 @@ class SegmentedStore(DatabaseStore):
     def fetch_range_of_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool
     ) -> Entries:
-        """The entries of a range of keys, by segment, then key."""
         if key_from is not None and key_to is not None and key_from > key_to:
             return iter(())
         first = max(time_from, self._first_live())

@@ -14,7 +14,6 @@ class SegmentedSessions(SegmentedStore):
     """Values by session, in whatever order the entries lie."""
 
     def put(self, session: SessionKey, value: bytes | None) -> None:
-        """Set the value of the session; None removes it."""
         self.put_entry(session_key(*session), value)
 
     def remove(self, session: SessionKey) -> None:
@@ -24,7 +23,6 @@ class SegmentedSessions(SegmentedStore):
         return self.get_entry(session_key(key, start, end))
 
     def find_sessions(self, key: bytes, earliest_end: int, latest_start: int, *, forward: bool = True) -> SessionValues:
-        """The sessions of one key that end no earlier and start no later."""
         return _sessions(self.fetch_key(key, earliest_end, latest_start, forward=forward))
 
     def find_sessions_keys(

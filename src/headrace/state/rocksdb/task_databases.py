@@ -98,8 +98,13 @@ class TaskDatabases:
             database.commit()
             reach("state.between-stores")
 
+    def begin(self, visit: Visit) -> None:
+        """Go on with a visit that starts where the last one ended."""
+        self._visit = visit
+        for database in self._databases.values():
+            database.begin(visit)
+
     def close(self) -> None:
-        """Close the databases that their stores have left open."""
         for database in self._databases.values():
             database.close()
         self._databases.clear()

@@ -135,7 +135,7 @@ class RocksDBVersionedStore(DatabaseStore):
     The history retention is the grace period, too: a put older than that is refused and counted.
     """
 
-    kept = ("_stream_time", "position")
+    remembered = ("_stream_time", "position")
 
     def __init__(self, name: str, history_ms: int, segment_interval_ms: int) -> None:
         super().__init__(name)

@@ -1,8 +1,8 @@
 """RocksDB databases that can go back: the writes of a visit reach them together with what undoes them.
 
-A task that runs in micro-batches is put down after each of them and taken up again, maybe by another process. One such
-time is a *visit*. It starts from the version that was committed last and ends at a new one. Until the batch is
-committed by its driver nobody knows whether that version will ever count, so it must be possible to go back.
+What a task does in a micro-batch is a *visit*. It starts from the version that was committed last and ends at a new
+one. Until the batch is committed by its driver nobody knows whether that version will ever count. So it must be
+possible to go back, in another process too.
 
 What is written during a visit waits in memory and goes to RocksDB in chunks. Each chunk is one write batch with its
 own undo record: the values there were before. The last chunk carries the version. Versions and undo records lie in a
@@ -80,6 +80,7 @@ class VisitedDatabase(Database):
         "_base",
         "_can_restore_from",
         "_chunk_bytes",
+        "_chunks",
         "_deleted",
         "_entries",
         "_family",
@@ -138,6 +139,7 @@ class VisitedDatabase(Database):
         self._read: Callable[[bytes], bytes | None] = rdict.get
         self.get = self._get
         self._next_number = 0
+        self._chunks: list[_Chunk] = []
 
     # What stores do
 
@@ -207,8 +209,12 @@ class VisitedDatabase(Database):
         if self._is_open:
             self._is_open = False
             self.close_scans()
-            self._family.close()
-            self._rdict.close()
+            try:
+                self._family.close()
+                self._rdict.close()
+            finally:
+                # Closing flushes, which may fail. RocksDB holds its lock for as long as anyone can reach the database.
+                self._rdict = self._family = self._read = self.get = None  # type: ignore[assignment]
             if self._is_corrupt:
                 shutil.rmtree(self._path, ignore_errors=True)
             else:
@@ -228,6 +234,12 @@ class VisitedDatabase(Database):
         self._write_chunk(self._target)
         reach("state.after-version")
 
+    def begin(self, visit: Visit) -> None:
+        """Go on with a visit that starts from the version just written."""
+        self._base, self._target = visit.base, visit.target
+        self._deleted = []
+        self._forget(self._chunks)
+
     # Opening
 
     def _is_of_use(self) -> bool:
@@ -243,7 +255,7 @@ class VisitedDatabase(Database):
 
     def _go_back(self) -> bool:
         """Undo what was not committed; False where that is not possible and the database must be filled again."""
-        version, chunks = self._version(), self._chunks()
+        version, chunks = self._version(), self._recorded_chunks()
         start = len(chunks) if version == self._base else None
         start = next((at for at, chunk in enumerate(chunks) if chunk.base == self._base), start)
         if start is not None:
@@ -288,10 +300,12 @@ class VisitedDatabase(Database):
     def _forget(self, chunks: list[_Chunk]) -> None:
         """A new batch begins, so earlier ones are committed: remove what they deleted, and their undo records."""
         batch = _Batch(self._rdict)
+        self._chunks = []
         for chunk in chunks:
             self._next_number = chunk.number + 1
             if chunk.target.batch >= self._target.batch:
                 self._deleted += chunk.deleted
+                self._chunks.append(chunk)
                 continue
             batch.delete_spans(chunk.deleted)
             batch.drop_record(chunk)
@@ -302,7 +316,7 @@ class VisitedDatabase(Database):
         data = self._family.get(_VERSION)
         return None if data is None else Version(*_read_version(data))
 
-    def _chunks(self) -> list[_Chunk]:
+    def _recorded_chunks(self) -> list[_Chunk]:
         chunks = []
         for key, data in forward(self._family, _HEADER, next_prefix(_HEADER)):
             header = _read_header(data)
@@ -322,6 +336,7 @@ class VisitedDatabase(Database):
         old_values = list(zip(keys, self._multi_get(keys), strict=True)) if keys else []
         batch = _Batch(self._rdict)
         batch.add_record(self._next_number, _Header(self._base, self._target, self._to_delete), old_values)
+        self._chunks.append(_Chunk(self._next_number, self._base, self._target, self._to_delete))
         self._write(batch, version)
         self._next_number += 1
         reach("state.after-chunk")

@@ -15,7 +15,7 @@ class SegmentedWindows(SegmentedStore):
     A store that retains duplicates numbers its entries; there a put of None does nothing.
     """
 
-    kept = ("_stream_time", "_sequence")
+    remembered = ("_stream_time", "_sequence")
     retain_duplicates: bool
     _sequence = 0
 
@@ -39,11 +39,9 @@ class SegmentedWindows(SegmentedStore):
     def fetch_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
     ) -> WindowedValues:
-        """The windows of a range of keys that start in the span."""
         return windowed(self.fetch_range_of_keys(key_from, key_to, time_from, time_to, forward=forward))
 
     def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
-        """The windows of all keys that start in the span."""
         return windowed(self.fetch_range_of_keys(None, None, time_from, time_to, forward=forward))
 
 

@@ -1,0 +1,88 @@
+"""Topics that are deleted while an application uses them: an error names them, and they are not created again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from headrace.application.fingerprint import Fingerprint
+from headrace.application.progress import Progress
+from headrace.errors import InternalTopicError, MissingOutputTopicError, MissingSourceTopicError
+
+if TYPE_CHECKING:
+    from headrace.application.layout import Application
+    from headrace.broker.port import Log
+
+
+def check_topics(application: Application, there: Mapping[str, int]) -> None:
+    """Refuse to go on where a topic that the application writes to, or a global one that it reads, is gone."""
+    gone = [topic for topic in application.outputs if topic not in there]
+    if gone:
+        raise deleted_outputs(application, gone)
+    gone = [topic for topic in application.topics.global_topics if topic not in there]
+    if gone:
+        raise deleted_sources(gone)
+
+
+def check_changelogs(application: Application, progress: Progress, broker: Log) -> None:
+    """Refuse to start where changelogs are not those that the application wrote.
+
+    Copies of its stores on disk would hide for a while that they are gone.
+    """
+    plan = application.topics
+    if progress.fingerprint is None:
+        _check_empty(application, broker)
+        return
+    before = {store.changelog for store in Fingerprint.from_json(progress.fingerprint).stores if store.partitions}
+    gone = [topic.name for topic in plan.missing if topic.name in before]
+    ids = {topic: broker.describe_topic(topic).id for topic in (set(plan.changelogs) & before) - set(gone)}
+    gone += [topic for topic, found in ids.items() if found != progress.changelogs.get(topic, found)]
+    if gone:
+        message = f"changelogs were deleted since the application ran last: {', '.join(sorted(gone))}"
+        raise InternalTopicError(message, hint=_restore_hint(gone[0], application.id))
+
+
+def _check_empty(application: Application, broker: Log) -> None:
+    counts = broker.topics()
+    partitions = [(topic, number) for topic in application.topics.changelogs for number in range(counts.get(topic, 0))]
+    filled = sorted({topic for (topic, _), end in broker.end_offsets(partitions).items() if end})
+    if filled:
+        name = application.id
+        message = f"{name!r} has committed nothing, but there are records in its changelogs: {', '.join(filled)}"
+        hint = f"A reset did not come to its end: headrace reset app.py ({name}). Or use another application.id."
+        raise InternalTopicError(message, detail="Its stores would hold what it never counted.", hint=hint)
+
+
+def deleted_outputs(application: Application, topics: Iterable[str]) -> MissingOutputTopicError:
+    """The error for topics that the application writes to."""
+    gone = sorted(topics)
+    first = gone[0]
+    changelogs = [topic.name for topic in application.topics.internal if topic.name in gone]
+    if changelogs:
+        hint = _restore_hint(changelogs[0], application.id)
+    else:
+        hint = (
+            "Create it again with the partitions it had, then start again: "
+            f"headrace topics create {first} --partitions {application.outputs[first]}"
+        )
+    detail = "They are not created again by themselves: with other partitions keys would be looked for elsewhere."
+    return MissingOutputTopicError(_message(gone), detail=detail, hint=hint)
+
+
+def deleted_sources(topics: Iterable[str]) -> MissingSourceTopicError:
+    """The error for topics that the application reads."""
+    gone = sorted(topics)
+    hint = f"Create it again, then start again: headrace topics create {gone[0]} --partitions N."
+    detail = "They are not there, or were made again with fewer partitions than they had."
+    return MissingSourceTopicError(_message(gone), detail=detail, hint=hint)
+
+
+def _restore_hint(changelog: str, application: str) -> str:
+    return (
+        f"{changelog} held what its store is restored from: bring it back from a backup, or start over: "
+        f"headrace reset app.py ({application})."
+    )
+
+
+def _message(topics: list[str]) -> str:
+    return f"topics were deleted while the application runs: {', '.join(topics)}"

@@ -1,0 +1,117 @@
+"""An application as the batch engine sees it: its topology, laid out over the topics that there are.
+
+Made once, at the start; nothing in it changes afterwards, and it can be shipped to other processes.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headrace.application.levels import LevelPlan, plan_levels
+from headrace.application.resets import ResetPolicy, reset_policy
+from headrace.application.task_id import TaskId
+from headrace.application.topics import TopicPlan, plan_topics
+from headrace.config import StreamsConfig
+from headrace.task.handlers import DEAD_LETTER_TOPIC
+from headrace.topology.nodes import SinkNode, SourceNode
+
+if TYPE_CHECKING:
+    from headrace.broker.port import Broker, Log
+    from headrace.topology import Topology, TopologyPlan
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Application:
+    """Topology, settings, topics and levels."""
+
+    topology: TopologyPlan
+    config: StreamsConfig
+    topics: TopicPlan
+    levels: LevelPlan
+    outputs: Mapping[str, int] = field(default_factory=dict)
+    """The topics that it writes to, as far as they are known beforehand, and how many partitions they have."""
+
+    @property
+    def id(self) -> str:
+        return self.config.application_id
+
+    @property
+    def internal_topics(self) -> frozenset[str]:
+        """Changelogs and repartition topics."""
+        return frozenset(topic.name for topic in self.topics.internal)
+
+    @property
+    def repartition_topics(self) -> frozenset[str]:
+        """The repartition topics. They exist only within a batch: what is written to one is read in the same batch."""
+        return frozenset(topic.name for topic in self.topics.internal if topic.kind == "repartition")
+
+    @cached_property
+    def addresses(self) -> dict[str, tuple[int, int]]:
+        """Where records for a repartition topic go: the number of the task of its first partition, and the level."""
+        numbers = {task: number for number, task in enumerate(self.topics.task_ids())}
+        return {
+            topic: (numbers[TaskId(self.topics.subtopology_of[topic], 0)], self.levels.level_of(topic))
+            for topic in self.repartition_topics
+        }
+
+    def state_dir(self, task: TaskId) -> Path:
+        return self.config.state_dir / self.id / str(task)
+
+    def topics_by_pattern(self) -> frozenset[str]:
+        """The topics that are read because their names match a pattern."""
+        nodes = {node.name for node in self.topology.graph.sources() if node.pattern is not None}
+        return frozenset(topic for name, topics in self.topics.sources.items() if name in nodes for topic in topics)
+
+    def reset_policies(self) -> dict[str, ResetPolicy]:
+        """What to do for each topic of the user's where nothing is committed."""
+        nodes = self.topology.graph.nodes
+        policies = {}
+        for name, topics in self.topics.sources.items():
+            node = nodes[name]
+            assert isinstance(node, SourceNode)
+            policies.update(dict.fromkeys(topics, reset_policy(node.offset_reset, self.config)))
+        return {topic: policy for topic, policy in policies.items() if topic not in self.repartition_topics}
+
+
+def lay_out(topology: Topology, settings: Mapping[str, Any], broker: Broker) -> Application:
+    """Check the topology against the broker's topics."""
+    config = StreamsConfig(settings)
+    configured = topology.configured(config)
+    existing = broker.topics()
+    internal = {topic.name for topic in configured.internal_topics()}
+    configs = {name: broker.describe_topic(name).config for name in internal if name in existing}
+    plan = plan_topics(configured, existing, configs, address=broker.address)
+    return Application(configured, config, plan, plan_levels(configured, plan.sources))
+
+
+def make_topics(application: Application, broker: Log, *, has_run: bool) -> Application:
+    """Make the changelogs that are missing, and the topics that the application writes to, with one partition."""
+    topics, existing = application.topics, broker.topics()
+    for topic in topics.missing:
+        if topic.kind == "changelog":
+            broker.create_topic(topic.name, topic.partitions, topic.config)
+    outputs = _output_topics(application.topology, application.config) - {topic.name for topic in topics.internal}
+    for name in outputs - existing.keys():
+        broker.create_topic(name)
+        if has_run:
+            log.warning("the topic %s was not there and was made with one partition", name)
+    there = broker.topics()
+    return replace(application, outputs={name: there[name] for name in sorted(outputs | set(topics.changelogs))})
+
+
+def _output_topics(topology: TopologyPlan, config: StreamsConfig) -> set[str]:
+    """The topics of the user's that are written to. Those that a function chooses for each record are not known yet."""
+    graph = topology.graph
+    topics = {node.topic for node in graph.nodes.values() if isinstance(node, SinkNode) and node.topic is not None}
+    dead_letters = config[DEAD_LETTER_TOPIC]
+    return {topic for topic in topics if topic not in graph.internal_topics} | (
+        {dead_letters} if dead_letters else set()
+    )

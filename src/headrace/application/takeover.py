@@ -1,0 +1,55 @@
+"""Whether a program can go on with the state that an earlier version of it left, and what becomes of that state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headrace.application.compatibility import Upgrade, compare
+from headrace.application.deleted_topics import check_changelogs
+from headrace.application.fingerprint import Fingerprint, fingerprint
+from headrace.application.layout import Application, make_topics
+from headrace.application.placement import placement_changes
+from headrace.application.progress import Progress, TaskProgress
+from headrace.application.task_id import TaskId
+from headrace.application.upgrading import Step
+from headrace.state.version import Version
+
+if TYPE_CHECKING:
+    from headrace.broker.port import Log
+
+
+@dataclass(frozen=True)
+class Takeover:
+    """An application whose topics are there, and what its tasks start from; to be noted before they do."""
+
+    application: Application
+    upgrade: Upgrade
+    tasks: Mapping[TaskId, TaskProgress]
+
+
+def take_over(application: Application, progress: Progress, log: Log, epoch: int) -> Takeover:
+    """Refuse a topology that cannot go on with the state there is; else make that state its own."""
+    check_changelogs(application, progress, log)
+    now, known = fingerprint(application.topology, application.topics), progress.fingerprint
+    upgrade, tasks = Upgrade(()), progress.tasks
+    if known is not None:
+        old = Fingerprint.from_json(known)
+        upgrade, now = compare(old, now), now.after(old)
+        upgrade.check(application.id)
+        if now != old:
+            # Asked last: it reads changelogs, which fit only where nothing else is in the way.
+            Upgrade(tuple(placement_changes(log, old, now))).check(application.id)
+            step = Step(old, now, upgrade, Version(progress.batch_id + 1, 0, epoch))
+            tasks = step.notes(tasks, application.topics.task_ids())
+    application = make_topics(application, log, has_run=known is not None)
+    progress.fingerprint = now.to_json()
+    progress.changelogs = {name: log.describe_topic(name).id for name in application.topics.changelogs}
+    return Takeover(application, upgrade, tasks)
+
+
+def has_memory(progress: Progress) -> bool:
+    """Whether a task has stores in memory."""
+    stores = () if progress.fingerprint is None else Fingerprint.from_json(progress.fingerprint).stores
+    return any(store.subtopology is not None and not store.persistent for store in stores)

@@ -1,0 +1,132 @@
+"""What ``headrace run`` does: loads the program, runs it, and shows how it goes."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+from rich.console import Console
+
+from headrace.cli import exits
+from headrace.cli.log_notes import warnings_as_notes
+from headrace.cli.program import MODULE
+from headrace.cli.program_config import ProgramApplication, load_application
+from headrace.cli.run_panel import Panel
+from headrace.cli.run_screen import JsonLines, Lines, RunScreen, Silence
+from headrace.cli.session import Session
+from headrace.lifecycle import preflight
+from headrace.lifecycle.signals import stop_signals
+from headrace.streams import Streams
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.topology import Topology
+
+
+def run_program(
+    session: Session, program: str, given: dict[str, Any], *, engine: Literal["spark", "local"], until_idle: bool
+) -> None:
+    """Run the program with the settings ``given`` before its own, until it ends."""
+    on_spark = engine == "spark" and find_spec("pyspark") is not None  # Where Spark is missing, the start says so.
+    try:
+        with _shown(session, program) as screen, warnings_as_notes(screen.note):
+            topology, config = _load(session, program, given)
+            if on_spark:
+                _ship()
+            app = Streams(topology, config, engine=engine)
+            _tell(screen, app)
+            with _quicker_next_time(app) if on_spark and not until_idle else nullcontext():
+                _run(app, screen, until_idle=until_idle)
+    except KeyboardInterrupt:
+        _end_at_once()
+
+
+def _load(session: Session, program: str, given: dict[str, Any]) -> tuple[Topology, StreamsConfig]:
+    application = load_application(session, program)
+    _check_broker(application)
+    with application.broker() as broker:
+        config = application.config.with_settings({"bootstrap.servers": broker.address, **given})
+    return application.topology, config
+
+
+def _check_broker(application: ProgramApplication) -> None:
+    """Better here than when the broker is opened: these errors know the setting, and where else the topics are."""
+    start = preflight.Start(application.config, application.address, application.topology)
+    error = preflight.data_directory(start) or preflight.place_of_topics(start)
+    if error is not None:
+        raise error
+
+
+def _run(app: Streams, screen: RunScreen, *, until_idle: bool) -> None:
+    """Start it and wait for its end; signals that come while it starts count too."""
+    with stop_signals() as wish:
+        screen.is_stopping = lambda: wish.is_there
+        app.start()
+    if wish.is_there:
+        app.close()
+    elif until_idle:
+        threading.Thread(target=_finish, args=(app,), daemon=True).start()
+    app.wait()
+
+
+def _finish(app: Streams) -> None:
+    try:
+        app.run_until_idle()
+    except Exception as error:
+        # What failed the application hears from the engine; whoever waits for it gets that.
+        logging.getLogger(__name__).debug("not idle: %s", error)
+    else:
+        app.close()
+
+
+@contextmanager
+def _quicker_next_time(app: Streams) -> Iterator[None]:
+    """While an application runs for long, make what lets Spark start in half the time."""
+    from headrace.spark.class_data import made_meanwhile  # noqa: PLC0415
+
+    with made_meanwhile() as make:
+        app.on_batch(lambda report: make())
+        yield
+
+
+def _ship() -> None:
+    """Workers cannot import the program: it is loaded under a name of ours."""
+    from headrace.spark.shipping import ship_by_value  # noqa: PLC0415
+
+    ship_by_value(sys.modules[MODULE])
+
+
+@contextmanager
+def _shown(session: Session, program: str) -> Iterator[RunScreen]:
+    console = Console(highlight=False, markup=False, emoji=False)
+    if session.out.json:
+        yield JsonLines(session.out)
+    elif session.out.quiet:
+        yield Silence(session.out)
+    elif not console.is_terminal or console.is_dumb_terminal:
+        yield Lines(session.out)
+    else:
+        panel = Panel(program, console)
+        with panel.shown():
+            yield panel
+
+
+def _tell(screen: RunScreen, app: Streams) -> None:
+    """Let the screen know what the application does."""
+    screen.watch(app)
+    app.on_state_change(screen.state)
+    app.on_batch(screen.batch)
+    app.on_restore(screen.restore)
+
+
+def _end_at_once() -> None:
+    """Without waiting for anything: what was not committed runs again at the next start."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(exits.INTERRUPTED)

@@ -1,0 +1,139 @@
+"""What ``headrace sql`` does: it opens the database, hears statements, and shows answers."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import typer
+
+from headrace.cli import exits
+from headrace.cli.exits import UsageError
+from headrace.cli.log_notes import warnings_as_notes
+from headrace.cli.output import counted
+from headrace.cli.session import Session
+from headrace.cli.sql_shell import Shell, Terminal
+from headrace.cli.sql_show import AnswerScreen
+from headrace.database import Answer, Database
+from headrace.database.database import Before
+from headrace.lifecycle.signals import stop_signals
+from headrace.sql.errors import SqlError
+from headrace.sql.text.splitting import is_ended, statements_of
+from headrace.sql.tree.statements import Parsed, Select, SourceKind
+
+_LOOK_SECONDS = 0.1
+
+
+class SqlRun:
+    """One run of the command."""
+
+    def __init__(
+        self, session: Session, settings: dict[str, Any], engine: Literal["spark", "local"], *, until_idle: bool
+    ) -> None:
+        self._session, self._settings, self._engine = session, settings, engine
+        self._until_idle = until_idle
+        self._screen = AnswerScreen(session.out)
+
+    def shell(self) -> None:
+        """Hear statements until the end of the input; what is not a terminal is read as with ``-e``."""
+        if not sys.stdin.isatty():
+            self.text(sys.stdin.read())
+            return
+        if self._until_idle:
+            raise UsageError("--until-idle goes with -f or -e")
+        with self._opened(runs_queries=True) as database:
+            Shell(database, self._screen, Terminal(database), self._greeting(database)).run()
+
+    def text(self, text: str) -> None:
+        """Execute statements and end. Queries are left to the process that runs them."""
+        with self._opened(runs_queries=self._until_idle) as database, self._mistakes_told():
+            for _, answer in database.run_text(with_semicolon(text), before=self._before(database)):
+                self._show(answer)
+            self._finish(database)
+
+    def file(self, text: str, name: str) -> None:
+        """Execute a file and run its queries until somebody ends them."""
+        with self._opened(runs_queries=True) as database, self._mistakes_told():
+            for _, answer in database.run_script(text, name, before=self._before(database)):
+                self._show(answer)
+            if self._until_idle:
+                self._finish(database)
+            else:
+                self._wait(database)
+
+    # Inside
+
+    @contextmanager
+    def _opened(self, *, runs_queries: bool) -> Iterator[Database]:
+        with self._session.broker(create=True) as broker:
+            config = broker.config
+        with (
+            warnings_as_notes(self._session.out.note),
+            Database(config, engine=self._engine, settings=self._settings, runs_queries=runs_queries) as database,
+        ):
+            yield database
+
+    def _before(self, database: Database) -> Before:
+        """Where all is to be processed, questions wait for it."""
+
+        def before(parsed: Parsed) -> None:
+            if self._until_idle and isinstance(parsed.statement, Select):
+                database.run_until_idle()
+
+        return before
+
+    def _show(self, answer: Answer) -> None:
+        with answer:
+            self._screen.show(answer)
+
+    def _finish(self, database: Database) -> None:
+        if self._until_idle:
+            database.run_until_idle()
+        elif database.persistent_queries and database.runner is None:
+            ids = ", ".join(database.persistent_queries)
+            self._session.out.note(f"No process runs {ids} now: headrace sql does, and headrace sql -f FILE.sql.")
+
+    def _wait(self, database: Database) -> None:
+        queries = database.persistent_queries
+        if not queries:
+            return
+        self._session.out.note(f"{', '.join(queries)}: running until Ctrl-C or SIGTERM.")
+        with stop_signals() as wish:
+            while not wish.is_there:
+                time.sleep(_LOOK_SECONDS)
+                states = [database.state_of(id_) for id_ in database.persistent_queries]
+                if states and all(state == "ERROR" for state in states):
+                    raise typer.Exit(exits.FAILED)
+
+    def _greeting(self, database: Database) -> str:
+        runner = database.runner
+        if runner is not None and runner.pid != os.getpid():
+            where = f"in process {runner.pid}"
+        else:
+            where = "on Spark" if self._engine == "spark" else "in this process"
+        known = database.engine.catalog.sources.values()
+        streams = sum(source.kind is SourceKind.STREAM for source in known)
+        there = f"{counted(streams, 'stream')}, {counted(len(known) - streams, 'table')}"
+        hint = "Statements end with ;  \\help says more, \\q ends."
+        return f"{self._session.address}: {there}; queries run {where}.\n{hint}"
+
+    @contextmanager
+    def _mistakes_told(self) -> Iterator[None]:
+        try:
+            yield
+        except SqlError as error:
+            self._screen.mistake(error)
+            raise typer.Exit(exits.FAILED) from error
+
+
+def with_semicolon(text: str) -> str:
+    r"""The text with the semicolon that a single statement may go without.
+
+    >>> with_semicolon("SHOW TABLES"), with_semicolon("SHOW TABLES;")
+    ('SHOW TABLES\n;', 'SHOW TABLES;')
+    """
+    return text if not statements_of(text) or is_ended(text) else f"{text}\n;"

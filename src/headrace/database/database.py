@@ -1,0 +1,294 @@
+"""``Database``: SQL on a broker, for programs."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+from headrace.broker import DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker
+from headrace.broker.port import Broker, Owner
+from headrace.database.answers import Answer
+from headrace.database.asking import Asking
+from headrace.database.forgetting import forget_orphans
+from headrace.database.journal import Entry, Journal
+from headrace.database.names import Names
+from headrace.database.positions import Starts
+from headrace.database.printing import PRINTED, PrintedRecords
+from headrace.database.queries import RunningQueries
+from headrace.database.topics import BrokerTopics
+from headrace.database.upkeep import Upkeep
+from headrace.engines import check_engine
+from headrace.errors import IllegalStateError
+from headrace.serde.registry import SchemaRegistry
+from headrace.sql.engine.engine import SqlEngine
+from headrace.sql.engine.places import mistakes_located, text_with_places
+from headrace.sql.engine.ports import PersistentQuery
+from headrace.sql.engine.session import Session
+from headrace.sql.formats.registries import registry_from
+from headrace.sql.functions import builtin
+from headrace.sql.functions.registry import Registry
+from headrace.sql.planning.plans import StatementPlan
+from headrace.sql.tree import statements as st
+
+_JOURNALED = (
+    st.CreateSource,
+    st.CreateAs,
+    st.InsertInto,
+    st.DropSource,
+    st.AlterSource,
+    st.CreateType,
+    st.DropType,
+    st.ControlQuery,
+)
+_ONCE = (*_JOURNALED, st.InsertValues)
+"""Statements of a script that are not executed again when the script is."""
+Before = Callable[[st.Parsed], None]
+
+
+class Database:
+    """The streams, tables and queries on one broker. A context manager; several threads may use it.
+
+    ``settings`` are ksqlDB's, by their names; ``session`` has what SET and DEFINE add to them. What any process
+    executes, all see. Persistent queries run in the one process that came first, on Spark or, with ``engine="local"``,
+    in the process itself; when it ends another one goes on. Without ``runs_queries`` it is never this one.
+
+    >>> with Database("embedded:" + getfixture("tmp_path").as_posix(), engine="local") as database:
+    ...     _ = database.execute("CREATE STREAM clicks (id INT KEY, page STRING) WITH (kafka_topic='clicks', "
+    ...                          "value_format='JSON', partitions=1); INSERT INTO clicks VALUES (1, 'home');")
+    ...     database.execute("SELECT * FROM clicks;").rows()
+    [(1, 'home')]
+    """
+
+    def __init__(
+        self,
+        broker: str | BrokerConfig = DEFAULT_BROKER,
+        *,
+        engine: Literal["spark", "local"] = "spark",
+        settings: Mapping[str, Any] | None = None,
+        functions: Registry | None = None,
+        registry: SchemaRegistry | None = None,
+        spark: Any = None,
+        runs_queries: bool = True,
+    ) -> None:
+        check_engine(engine, spark)
+        known = builtin() if functions is None else functions
+        given = dict(settings or {})
+        self.names = Names.of(given)
+        self.session = Session()
+        self._lock = threading.RLock()
+        self._scripts: dict[str, Counter[str]] = defaultdict(Counter)
+        self._is_closed = False
+        with ExitStack() as undoing:
+            self.broker: Broker = open_broker(broker)
+            undoing.callback(self.broker.close)
+            self._upkeep = Upkeep(self.broker, self.names.runner, self._follow, self._run_queries, self._halt_queries)
+            undoing.callback(self._upkeep.release)
+            found = registry or registry_from(given, _schemas_beside(self.broker.address))
+            self._queries = RunningQueries(self.broker, engine, known, found, spark)
+            undoing.callback(self._queries.close)
+            self._topics, self._journal = BrokerTopics(self.broker), Journal(self.broker, self.names, self._starts_of)
+            self.engine = SqlEngine(
+                self._topics,
+                self._queries,
+                functions=known,
+                registry=found,
+                settings=given,
+                next_number=lambda: self._journal.next_number,
+                journal=self._journal,
+            )
+            self._asking = Asking(self.engine, self._queries, self.broker, self.names)
+            self._catch_up()
+            if runs_queries:
+                self._upkeep.start()
+                undoing.callback(self._upkeep.stop)
+            self._closing = undoing.pop_all()
+
+    # Statements
+
+    def execute(self, text: str, session: Session | None = None) -> Answer:
+        """Execute the statements of ``text``, each ended by ``;``, and give the answer of the last one.
+
+        A mistake is an SqlError. One in any statement is found before the first is executed, as far as it can be.
+        """
+        last = Answer()
+        for _, answer in self.run_text(text, session):
+            last.close()
+            last = answer
+        return last
+
+    def execute_all(self, text: str, session: Session | None = None) -> list[Answer]:
+        """As ``execute``, with the answers of all statements."""
+        return [answer for _, answer in self.run_text(text, session)]
+
+    def run_text(
+        self, text: str, session: Session | None = None, *, before: Before | None = None
+    ) -> Iterator[tuple[st.Parsed, Answer]]:
+        """As ``execute``, each statement when its answer is asked for, after ``before`` was called with it."""
+        session = self.session if session is None else session
+        statements, within = session.parsed(text), text_with_places(text)
+        if len(statements) > 1:
+            self._try_all(statements, session, within)
+        for parsed in statements:
+            if before is not None:
+                before(parsed)
+            yield parsed, self._execute(parsed, session, within)
+
+    def run_script(self, text: str, name: str, *, before: Before | None = None) -> Iterator[tuple[st.Parsed, Answer]]:
+        """As ``run_text``, without the statements that were executed before under the ``name`` of the script.
+
+        What changes something is done once, however often the script is run; what asks, or sets, is done each time.
+        """
+        statements, within = self.session.parsed(text), text_with_places(text)
+        with self._lock:
+            self._catch_up()
+            passed = Counter(self._scripts[name])
+        due = [parsed for parsed in statements if not _was_passed(parsed, passed)]
+        self._try_all(due, self.session, within)
+        for parsed in due:
+            if before is not None:
+                before(parsed)
+            yield parsed, self._scripted(parsed, name, within)
+
+    # Queries
+
+    @property
+    def persistent_queries(self) -> Mapping[str, PersistentQuery]:
+        """The queries that keep running, by their ids."""
+        return dict(self.engine.queries)
+
+    def state_of(self, query_id: str) -> str:
+        """RUNNING, PAUSED or ERROR; UNKNOWN where another process runs it, or none."""
+        return self._queries.state(self.engine.queries[query_id])
+
+    def failure_of(self, query_id: str) -> BaseException | None:
+        """Why a query is in the state ERROR."""
+        return self._queries.failure(self.engine.queries[query_id])
+
+    @property
+    def runner(self) -> Owner | None:
+        """The process that runs the queries."""
+        return self.broker.lease_owner(self.names.runner)
+
+    def run_until_idle(self) -> None:
+        """Wait until the queries that run in this process have processed what there is."""
+        self._queries.run_until_idle()
+
+    def close(self) -> None:
+        """End the queries that run in this process; they go on where they were when it is opened again."""
+        with self._lock:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        self._closing.close()
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        known = f"{len(self.engine.catalog.sources)} streams and tables, {len(self.engine.queries)} queries"
+        return f"<Database on {self.broker.address}: {known}>"
+
+    # Inside
+
+    def _try_all(self, statements: list[st.Parsed], session: Session, text: str | None) -> None:
+        trial = session.copy()
+        with self._lock:
+            self._catch_up()
+            tried = self.engine.copy()
+        for parsed in statements:
+            if not isinstance(parsed.statement, st.Select | st.Print):
+                tried.run(parsed, trial, text)
+
+    def _execute(self, parsed: st.Parsed, session: Session, text: str | None) -> Answer:
+        with self._lock:
+            self._check_open()
+            if isinstance(parsed.statement, _JOURNALED):
+                with self._journal.writing():
+                    self._catch_up()
+                    return Answer.of(self.engine.run(parsed, session, text))
+            self._catch_up()
+            with mistakes_located(parsed, text):
+                return self._asked(parsed, session, text)
+
+    def _asked(self, parsed: st.Parsed, session: Session, text: str | None) -> Answer:
+        match parsed.statement:
+            case st.Select(query):
+                return self._asking.answer(query, {**self.engine.settings, **session.settings})
+            case st.Print() as statement:
+                return Answer(PRINTED, live=PrintedRecords(statement, self.broker), is_log=True)
+            case _:
+                return Answer.of(self.engine.run(parsed, session, text))
+
+    def _scripted(self, parsed: st.Parsed, name: str, text: str | None) -> Answer:
+        with self._lock:
+            self._journal.script = name
+            try:
+                if isinstance(parsed.statement, st.InsertValues):
+                    with self._topics.together_with(self._journal.passed(parsed.text)):
+                        return self._execute(parsed, self.session, text)
+                return self._execute(parsed, self.session, text)
+            finally:
+                self._journal.script = None
+
+    def _catch_up(self) -> None:
+        """Take over what was written into the journal, here before or elsewhere since."""
+        with self._lock:
+            for entry in self._journal.unread():
+                self._take_over(entry)
+
+    def _follow(self) -> None:
+        with self._lock:
+            self._catch_up()
+            self._queries.start_waiting(self.engine.queries)
+
+    def _take_over(self, entry: Entry) -> None:
+        if entry.script is not None:
+            self._scripts[entry.script][entry.statement] += 1
+        if entry.plan is not None:
+            if entry.plan.query_plan is not None:
+                self._queries.starts[entry.plan.query_plan.query_id] = entry.starts
+            self.engine.apply(entry.plan, entry.settings)
+        elif entry.action is not None:
+            self.engine.control(entry.action, entry.query_ids)
+
+    def _starts_of(self, plan: StatementPlan, settings: Mapping[str, Any]) -> Starts:
+        if plan.query_plan is None:
+            return {}
+        starts = self._queries.starts_of(PersistentQuery(plan.query_plan, plan.statement_text, settings))
+        self._queries.starts[plan.query_plan.query_id] = starts
+        return starts
+
+    def _run_queries(self) -> None:
+        with self._lock:
+            self._catch_up()
+            forget_orphans(self.broker, self.names.transient)
+            self._queries.run_all(self.engine.queries)
+
+    def _halt_queries(self) -> None:
+        with self._lock:
+            self._queries.is_running = False
+            self._queries.close()
+
+    def _check_open(self) -> None:
+        if self._is_closed:
+            raise IllegalStateError("the database is closed")
+
+
+def _was_passed(parsed: st.Parsed, passed: Counter[str]) -> bool:
+    if not isinstance(parsed.statement, _ONCE) or not passed[parsed.text]:
+        return False
+    passed[parsed.text] -= 1
+    return True
+
+
+def _schemas_beside(address: str) -> Path | None:
+    """Where the schemas of an embedded broker are."""
+    directory = embedded_directory(address)
+    return None if directory is None else directory / "schema-registry"

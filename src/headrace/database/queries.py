@@ -1,0 +1,196 @@
+"""The persistent queries of a database, each an application of its own."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from headrace.broker import embedded_directory
+from headrace.broker.port import Broker
+from headrace.config import StreamsConfig
+from headrace.database.forgetting import forget
+from headrace.database.positions import Starts, commit_starts, starts_from_now
+from headrace.engines import LOCAL
+from headrace.errors import HeadraceError, LeaseHeldError
+from headrace.lifecycle.states import StreamsState
+from headrace.optional import extra_for
+from headrace.query.replicas import Replicas
+from headrace.serde.registry import SchemaRegistry
+from headrace.sql.build.queries import streams_config, topology_of
+from headrace.sql.engine.ports import PersistentQuery
+from headrace.sql.functions.registry import Registry
+from headrace.sql.processing_log import ProcessingLog
+from headrace.streams import Streams
+from headrace.topology import Topology
+
+log = logging.getLogger(__name__)
+
+
+class RunningQueries:
+    """Runs queries, or, while ``is_running`` is off, only knows which of them are to run."""
+
+    def __init__(
+        self, broker: Broker, engine: str, functions: Registry, registry: SchemaRegistry | None, session: Any = None
+    ) -> None:
+        self.is_running = False
+        self.paused: set[str] = set()
+        self.failures: dict[str, BaseException] = {}
+        """Why queries could not be started."""
+        self.starts: dict[str, Starts] = {}
+        """From where queries read that have not begun."""
+        self._broker, self._engine = broker, engine
+        self._functions, self._registry = functions, registry
+        self._session = session
+        self._own_session: Any = None
+        self._apps: dict[str, Streams] = {}
+        self._replicas: dict[str, Replicas] = {}
+        self._stopped: dict[str, PersistentQuery] = {}
+
+    # What the engine of SQL asks for
+
+    def start(self, query: PersistentQuery) -> None:
+        """Run the query, from where it was if it ran before; one of the same id is replaced."""
+        self._close(query.id)
+        self._stopped.pop(query.id, None)
+        if self.is_running:
+            self._start(query)
+
+    def stop(self, query: PersistentQuery) -> None:
+        """Do not run it any more, and forget where it was."""
+        self._close(query.id)
+        self.paused.discard(query.id)
+        self.failures.pop(query.id, None)
+        if self.is_running:
+            forget(self._broker, self.config(query))
+        else:
+            self._stopped[query.id] = query
+
+    def pause(self, query: PersistentQuery) -> None:
+        """Let it stand still."""
+        self.paused.add(query.id)
+        if query.id in self._apps:
+            self._apps[query.id].pause()
+
+    def resume(self, query: PersistentQuery) -> None:
+        """Let it go on."""
+        self.paused.discard(query.id)
+        if query.id in self._apps:
+            self._apps[query.id].resume()
+
+    # What the database asks for
+
+    def run_all(self, queries: Mapping[str, PersistentQuery]) -> None:
+        """Run those that are to run, and clear up after those that were stopped when nobody ran them."""
+        self.is_running = True
+        known = self._broker.applications()
+        for query in self._stopped.values():
+            if self.config(query)["application.id"] in known:
+                forget(self._broker, self.config(query))
+        self._stopped.clear()
+        for query in queries.values():
+            self._start(query)
+
+    def start_waiting(self, queries: Mapping[str, PersistentQuery]) -> None:
+        """Try again to run those that another process had not given back yet."""
+        for id_, error in list(self.failures.items()):
+            if isinstance(error, LeaseHeldError) and id_ in queries:
+                self._start(queries[id_])
+
+    def starts_of(self, query: PersistentQuery) -> Starts:
+        """From where a query is to read that is made now, as far as that is where topics end."""
+        return starts_from_now(self._broker, self.topology(query))
+
+    def state(self, query: PersistentQuery) -> str:
+        """RUNNING, PAUSED or ERROR as ksqlDB says it; UNKNOWN where another process runs it."""
+        if query.id in self.paused:
+            return "PAUSED"
+        app = self._apps.get(query.id)
+        if query.id in self.failures or (app is not None and app.state is StreamsState.ERROR):
+            return "ERROR"
+        return "UNKNOWN" if app is None else "RUNNING"
+
+    def failure(self, query: PersistentQuery) -> BaseException | None:
+        """What ended a query."""
+        app = self._apps.get(query.id)
+        return self.failures.get(query.id) or (None if app is None else app.failure)
+
+    def store(self, query: PersistentQuery, name: str) -> Any:
+        """A store of the query as it was last committed, whoever runs it."""
+        app = self._apps.get(query.id)
+        if app is not None and app.state.is_running_or_rebalancing:
+            return app.store(name, timestamped=True)
+        if query.id not in self._replicas:
+            self._replicas[query.id] = Replicas.of(self.topology(query), self.config(query), self._broker)
+        return self._replicas[query.id].store(name, timestamped=True)
+
+    def run_until_idle(self) -> None:
+        """Wait until all queries have processed what there is, also what they write for each other."""
+        running = [app for app in self._apps.values() if app.state.is_running_or_rebalancing and not app.is_paused]
+        while sum(app.run_until_idle() for app in running):
+            pass
+
+    def close(self) -> None:
+        """End all of them; they go on where they were when they are started again."""
+        with ExitStack() as ending:
+            ending.callback(self._close_session)
+            for id_ in list(self._replicas):
+                ending.callback(self._replicas.pop(id_).close)
+            for app in self._apps.values():
+                ending.callback(app.close)
+        self._apps.clear()
+
+    def topology(self, query: PersistentQuery) -> Topology:
+        """What the query is."""
+        return topology_of(query.plan, self._functions, ProcessingLog(), self._registry, query.settings)
+
+    def config(self, query: PersistentQuery) -> dict[str, Any]:
+        """How its application is configured."""
+        directory = embedded_directory(self._broker.address)
+        # Ids of queries are the same on every broker: their state is beside the topics, not in a place for all.
+        beside = {} if directory is None else {"state.dir": str(directory / "query-state")}
+        return {"bootstrap.servers": self._broker.address, **beside, **streams_config(query.id, query.settings)}
+
+    # Inside
+
+    def _start(self, query: PersistentQuery) -> None:
+        try:
+            session = None if self._engine == LOCAL else self._spark(query)
+            app = Streams(self.topology(query), self.config(query), engine=self._engine, spark=session)  # type: ignore[arg-type]
+            if query.id in self.paused:
+                app.pause()
+            commit_starts(self._broker, app.application_id, self.starts.get(query.id, {}))
+            app.start()
+        except HeadraceError as error:
+            log.error("the query %s cannot be started: %s", query.id, error)
+            self.failures[query.id] = error
+            return
+        self.failures.pop(query.id, None)
+        self._apps[query.id] = app
+
+    def _spark(self, query: PersistentQuery) -> Any:
+        """One session for all queries: the end of one is not the end of the others."""
+        if self._session is None:
+            with extra_for("a query runs on Spark, which"):
+                from headrace.spark.session import existing_session, open_session  # noqa: PLC0415
+            self._session = existing_session()
+            if self._session is None:
+                config = StreamsConfig(self.config(query))
+                self._session = self._own_session = open_session(config, config["num.stream.threads"])
+        return self._session
+
+    def _close(self, query_id: str) -> None:
+        app = self._apps.pop(query_id, None)
+        if app is not None:
+            app.close()
+        replicas = self._replicas.pop(query_id, None)
+        if replicas is not None:
+            replicas.close()
+
+    def _close_session(self) -> None:
+        if self._own_session is not None:
+            from headrace.spark.session import close_session  # noqa: PLC0415
+
+            close_session(self._own_session)
+            self._session = self._own_session = None

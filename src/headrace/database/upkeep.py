@@ -1,0 +1,76 @@
+"""What goes on beside statements: who runs the queries, and what other processes wrote into the journal."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from headrace.broker.port import Broker, Lease
+from headrace.errors import FencedError, HeadraceError, LeaseHeldError
+from headrace.waiting import join
+
+log = logging.getLogger(__name__)
+
+_LOOK_SECONDS = 0.2
+_RENEW_SECONDS = 2.0
+_END_SECONDS = 60.0
+
+
+class Upkeep:
+    """A thread that holds the lease of the runner, or waits for it, and calls ``follow`` again and again."""
+
+    def __init__(
+        self, broker: Broker, runner: str, follow: Callable[[], None], run: Callable[[], None], halt: Callable[[], None]
+    ) -> None:
+        """``run`` is called when this process is to run the queries, ``halt`` when it must not any more."""
+        self._broker, self._runner = broker, runner
+        self._follow, self._run, self._halt = follow, run, halt
+        self._lease: Lease | None = None
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._loop, name="headrace-sql-upkeep", daemon=True)
+
+    def start(self) -> None:
+        """Become the runner if nobody is; then go on in the background."""
+        self._try_to_run()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread. The lease is kept, until the queries have ended."""
+        self._ending.set()
+        join(self._thread, _END_SECONDS)
+
+    def release(self) -> None:
+        """Let another process run the queries."""
+        if self._lease is not None:
+            self._lease.release()
+
+    def _loop(self) -> None:
+        renewed = time.monotonic()
+        while not self._ending.wait(_LOOK_SECONDS):
+            try:
+                self._follow()
+                if time.monotonic() - renewed > _RENEW_SECONDS:
+                    renewed = time.monotonic()
+                    self._keep()
+            except HeadraceError as error:
+                log.error("the database cannot follow its journal: %s", error)
+
+    def _keep(self) -> None:
+        if self._lease is None:
+            self._try_to_run()
+            return
+        try:
+            self._lease.renew()
+        except FencedError as error:
+            log.error("another process runs the queries now: %s", error)
+            self._lease = None
+            self._halt()
+
+    def _try_to_run(self) -> None:
+        try:
+            self._lease = self._broker.acquire_lease(self._runner, note="headrace sql")
+        except LeaseHeldError:
+            return
+        self._run()

@@ -1,0 +1,93 @@
+"""Where the hosts of this machine are: a worker finds or makes the one of its group, the driver ends them."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from headrace.errors import StreamsError
+from headrace.private_directories import make_private
+from headrace.spark.host import fork_host
+from headrace.spark.host_wire import Kind, PeerGoneError, Wire, call, directory_of, process_at
+
+_START_SECONDS = 30.0
+_QUIT_SECONDS = 10.0
+_LOOK_SECONDS = 0.005
+
+
+def host_of(run: str, group: int, silent_seconds: float) -> Wire:
+    """A connection to the host of a group; one is made where there is none. It must not be silent for longer."""
+    path = directory_of(run) / str(group)
+    make_private(path.parent)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        host = call(path, silent_seconds)
+        if host is None:
+            _end_unreachable(path)
+            path.unlink(missing_ok=True)
+            fork_host(path)
+            host = _started(path, silent_seconds)
+    return host
+
+
+def end_hosts(run: str) -> None:
+    """End the hosts of a run that are on this machine; their tasks are closed then."""
+    directory = directory_of(run)
+    for path in directory.glob("*"):
+        host = call(path, _QUIT_SECONDS) if path.is_socket() else None
+        if host is not None:
+            with host:
+                _quit(host)
+    shutil.rmtree(directory, ignore_errors=True)
+    _sweep(directory.parent)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what hosts that were killed have left."""
+    for directory in parent.iterdir():
+        hosts = [each.with_suffix("") for each in directory.glob("*.pid")]
+        if hosts and not any(map(process_at, hosts)):
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def kill(host: Wire) -> None:
+    """End a host that does not answer."""
+    _kill(host.peer[0])
+
+
+def _end_unreachable(path: Path) -> None:
+    """A host whose socket is gone cannot be asked for anything, but still has its tasks."""
+    deadline = time.monotonic() + _QUIT_SECONDS
+    while (process := process_at(path)) is not None and time.monotonic() < deadline:
+        _kill(process)
+        time.sleep(_LOOK_SECONDS)
+
+
+def _kill(host: int) -> None:
+    """Its group, too: what functions have forked has its socket and its locks, and may have outlived it."""
+    with suppress(ProcessLookupError):
+        os.killpg(host, signal.SIGKILL)
+
+
+def _started(path: Path, silent_seconds: float) -> Wire:
+    deadline = time.monotonic() + _START_SECONDS
+    while (host := call(path, silent_seconds)) is None:
+        if time.monotonic() > deadline:
+            message = f"no host began to listen at {path} within {_START_SECONDS:g} s"
+            raise StreamsError(message)
+        time.sleep(_LOOK_SECONDS)
+    return host
+
+
+def _quit(host: Wire) -> None:
+    try:
+        host.send(Kind.QUIT, at_once=True)
+        host.receive()
+    except PeerGoneError as gone:
+        if gone.is_silent:
+            kill(host)

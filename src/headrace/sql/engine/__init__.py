@@ -1,0 +1,1 @@
+"""Statements as they are executed: prepared, tried on a copy, then done."""

@@ -1,0 +1,119 @@
+"""INSERT VALUES: a row of expressions to a record."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.errors import SerializationError
+from headrace.near_names import did_you_mean
+from headrace.serde.registry import SchemaRegistry
+from headrace.sql.analysis.typing import type_of
+from headrace.sql.catalog.sources import Source
+from headrace.sql.compile import value
+from headrace.sql.engine.ports import NewRecord
+from headrace.sql.errors import SqlError
+from headrace.sql.formats.inserting import inserting_formats
+from headrace.sql.formats.rows import key_serde, row_serde
+from headrace.sql.functions.registry import Registry
+from headrace.sql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Part
+from headrace.sql.tree.expressions import Expression
+from headrace.sql.tree.statements import InsertValues, SourceKind
+from headrace.sql.tree.types import BIGINT
+from headrace.sql.tree.walking import columns_of
+from headrace.sql.types.literals import literal_as
+
+
+def inserted(
+    statement: InsertValues, source: Source, functions: Registry, registry: SchemaRegistry | None
+) -> NewRecord:
+    """The record that the statement writes to the topic of ``source``; columns that it does not name are null."""
+    _check_target(source)
+    given = _given(statement, source)
+    values = {name: _value(each, _column(source, name), functions) for name, each in given.items()}
+    _check_key(source, values)
+    key = tuple(values.get(column.name) for column in source.schema.key)
+    row = [values.get(column.name) for column in source.schema.value]
+    now = values.get(ROWTIME)
+    key_format, value_format = inserting_formats(source, registry)
+    keys = key_serde(source.schema.key, key_format, registry=registry)
+    rows = row_serde(source.schema.value, value_format, registry=registry)
+    try:
+        return NewRecord(
+            keys.serialize(source.topic, key) if source.schema.key else None,
+            rows.serialize(source.topic, row),
+            time.time_ns() // 1_000_000 if now is None else now,
+        )
+    except SerializationError as error:
+        raise SqlError("insert.values", error.message, detail=error.detail, hint=error.hint) from error
+
+
+def _check_target(source: Source) -> None:
+    why = None
+    if source.windows is not None:
+        why = "its keys are windowed"
+    elif source.is_read_only:
+        why = f"it is a SOURCE {source.kind.value}, which is read only"
+    elif source.schema.headers:
+        why = "it has header columns"
+    if why is not None:
+        message = f"nothing can be inserted into {source.name}: {why}"
+        raise SqlError("insert.target", message)
+
+
+def _given(statement: InsertValues, source: Source) -> dict[str, Expression]:
+    """The expressions by their columns; without columns these are all, those of the key first."""
+    names = statement.columns or tuple(column.name for column in (*source.schema.key, *source.schema.value))
+    if len(names) != len(statement.values):
+        message = f"there are {len(names)} columns and {len(statement.values)} values"
+        raise SqlError("insert.values", message)
+    return dict(zip(names, statement.values, strict=True))
+
+
+def _column(source: Source, name: str) -> Column:
+    if name == ROWTIME:
+        return Column(ROWTIME, BIGINT)
+    if name in PSEUDO_COLUMNS:
+        message = f"nothing can be inserted into the column `{name}`"
+        raise SqlError("insert.target", message, hint="It says where a record is.")
+    found = source.schema.find(name)
+    if found is None or found.part is Part.HEADERS:
+        known = [column.name for column in source.schema]
+        message = f"{source.name} has no column `{name}`"
+        raise SqlError("name.column", message, hint=did_you_mean(name, known, shown=str))
+    return found
+
+
+def _value(expression: Expression, column: Column, functions: Registry) -> Any:
+    for each in columns_of(expression):
+        if each.source is not None:
+            message = f"{each.source} is no stream, table or alias here: VALUES are not of any row"
+            raise SqlError("name.source", message, offset=each.at)
+    type_ = type_of(expression, {}, functions)
+    found = value(expression, (), functions)([], _Refusing(expression.at))
+    if found is None or type_ is None:
+        return None
+    try:
+        return literal_as(found, type_, column.type)
+    except ValueError as error:
+        message = f"the column `{column.name}` is of type {column.type}, and {found!r} does not fit: {error}"
+        raise SqlError("insert.values", message, offset=expression.at) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusing:
+    """A log for what nobody would look up: a failure is an error of the statement."""
+
+    offset: int
+
+    def failed(self, what: str, error: BaseException, row: object = None) -> None:
+        message = f"{what} fails: {error}"
+        raise SqlError("insert.values", message, offset=self.offset) from error
+
+
+def _check_key(source: Source, values: dict[str, Any]) -> None:
+    missing = [column.name for column in source.schema.key if values.get(column.name) is None]
+    if source.kind is SourceKind.TABLE and missing:
+        message = f"a row of the table {source.name} needs its key: {', '.join(f'`{name}`' for name in missing)}"
+        raise SqlError("insert.values", message)

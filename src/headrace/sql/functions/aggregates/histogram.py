@@ -1,0 +1,46 @@
+"""How often each text occurs."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from headrace.sql.functions.declare import aggregate
+from headrace.sql.types.java_maps import SizedMap
+
+State: TypeAlias = dict[str | None, int]
+_MOST_KEYS = 1000
+
+
+@aggregate(
+    "HISTOGRAM",
+    "(STRING value) -> MAP<STRING, BIGINT>",
+    stored_as="MAP<STRING, BIGINT>",
+    description="How often each of the first 1000 values occurs.",
+)
+class Histogram:
+    """A value that is not counted any more is not a key any more."""
+
+    def initial(self) -> State:
+        return SizedMap()
+
+    def add(self, value: str | None, counts: State) -> State:
+        return self._with(value, 1, counts)
+
+    def undo(self, value: str | None, counts: State) -> State:
+        changed = SizedMap(counts)
+        changed[value] -= 1
+        if changed[value] < 1:
+            del changed[value]
+        return changed
+
+    def merge(self, left: State, right: State) -> State:
+        for value, count in right.items():
+            left = self._with(value, count, left)
+        return left
+
+    def _with(self, value: str | None, count: int, counts: State) -> State:
+        if len(counts) >= _MOST_KEYS and value not in counts:
+            return counts
+        changed = SizedMap(counts)
+        changed[value] = changed.get(value, 0) + count
+        return changed

@@ -1,0 +1,1 @@
+"""Queries as steps: what happens to a row, one after another."""

@@ -1,0 +1,1 @@
+"""Questions that are answered once, from what a query keeps."""

@@ -1,0 +1,1 @@
+"""Queries of one client, that end with it."""

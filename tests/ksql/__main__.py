@@ -1,0 +1,77 @@
+"""``python -m tests.ksql DIRECTORY``: run a folder of cases, and tell what came of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.ksql.cases import Case, cases
+from tests.ksql.errors import ErrorRules
+from tests.ksql.functions import with_test_functions
+from tests.ksql.outcomes import Outcome
+from tests.ksql.plan_cases import PlanCases
+from tests.ksql.report import side_by_side, summary, table
+from tests.ksql.running import CaseRun
+
+
+def main(run: type[CaseRun] = CaseRun) -> int:
+    """Run what the command line asks for; 1 if a case failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.ksql", description=__doc__)
+    parser.add_argument("directory", type=Path, help="a folder of .jsonl files")
+    parser.add_argument("--file", help="only the cases of this file")
+    parser.add_argument("--case", help="only cases whose name contains this; shows expected and found")
+    parser.add_argument("--plans", action="store_true", help="only compare plans with the recorded ones")
+    parser.add_argument("--failed", action="store_true", help="list what failed, with the reason")
+    parser.add_argument("--json", action="store_true", help="one line of JSON for each case")
+    given = parser.parse_args()
+    logging.disable(logging.WARNING)
+    outcome_of = _outcomes(given, run)
+    results: list[tuple[Case, Outcome]] = []
+    for case in _chosen(given):
+        outcome = outcome_of(case)
+        results.append((case, outcome))
+        if given.json:
+            print(json.dumps({"id": case.id, "outcome": outcome.kind.value, "reason": outcome.reason}))
+        elif given.case:
+            print(side_by_side(case, outcome))
+    _tell(results, given)
+    return 0 if all(outcome.passed for _, outcome in results) else 1
+
+
+def _outcomes(given: argparse.Namespace, run: type[CaseRun]) -> Callable[[Case], Outcome]:
+    folder = _rules_folder(given.directory)
+    if given.plans:
+        return PlanCases(folder).outcome
+    functions, rules = with_test_functions(), ErrorRules(folder / "error-rules.json")
+    return lambda case: run(case, functions, rules).outcome()
+
+
+def _rules_folder(directory: Path) -> Path:
+    """The folder with the rules about errors: it is beside the cases."""
+    return directory if (directory / "error-rules.json").exists() else directory.parent
+
+
+def _chosen(given: argparse.Namespace) -> list[Case]:
+    found = [
+        case for case in cases(given.directory) if not given.file or case.file == given.file.removesuffix(".jsonl")
+    ]
+    return [case for case in found if not given.case or given.case in case.id]
+
+
+def _tell(results: list[tuple[Case, Outcome]], given: argparse.Namespace) -> None:
+    if given.json:
+        return
+    if given.failed:
+        for case, outcome in results:
+            if not outcome.passed:
+                print(f"{case.id}\n    {outcome.reason[:400]}")
+    print(table(results))
+    print(summary(results))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""Sessions: settings, variables, and what can be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.serde.registry import InMemorySchemaRegistry, Schema
+from headrace.sql.engine.answers import Table
+from headrace.sql.engine.session import Session
+from headrace.sql.errors import SqlError
+from tests.unit.sql.engine.test_engine import PAGES, Engine, KnownTopics
+
+COUNTS = "CREATE TABLE counts AS SELECT id, COUNT(*) AS n FROM pages WINDOW TUMBLING (SIZE 1 HOUR) GROUP BY id;"
+
+
+def answered(engine: Engine, text: str, session: Session | None = None) -> tuple[Table, ...]:
+    return engine.execute(text, session)[-1].tables
+
+
+def rows(engine: Engine, text: str, session: Session | None = None) -> list[tuple[Any, ...]]:
+    (table,) = answered(engine, text, session)
+    return list(table.rows)
+
+
+def test_a_setting_holds_for_the_statements_that_follow_in_its_session() -> None:
+    engine, session = Engine(), Session()
+    bare = PAGES.replace(", VALUE_FORMAT='JSON'", "")
+    engine.execute(f"SET 'ksql.persistence.default.format.value'='JSON'; {bare}", session)
+    assert engine.catalog.sources["PAGES"].value_format.format.name == "JSON"
+    assert rows(engine, "SHOW PROPERTIES;", session) == [("ksql.persistence.default.format.value", "SESSION", "JSON")]
+    assert rows(engine, "SHOW PROPERTIES;") == []
+    engine.execute("UNSET 'ksql.persistence.default.format.value';", session)
+    with pytest.raises(SqlError, match="is not set here"):
+        engine.execute("UNSET 'ksql.persistence.default.format.value';", session)
+
+
+def test_a_setting_of_the_system_holds_for_everybody() -> None:
+    engine = Engine()
+    engine.execute("ALTER SYSTEM 'ksql.persistence.default.format.value'='JSON';")
+    assert rows(engine, "SHOW PROPERTIES;") == [("ksql.persistence.default.format.value", "SERVER", "JSON")]
+
+
+def test_a_variable_is_known_from_its_definition_on() -> None:
+    engine, session = Engine(), Session()
+    engine.execute("DEFINE there = 'pages'; " + PAGES.replace("'pages'", "'${there}'"), session)
+    assert engine.catalog.sources["PAGES"].topic == "pages"
+    assert rows(engine, "SHOW VARIABLES;", session) == [("THERE", "pages")]
+    engine.execute("UNDEFINE there;", session)
+    with pytest.raises(SqlError, match="no variable"):
+        engine.execute("UNDEFINE there;", session)
+
+
+def test_a_text_that_is_refused_leaves_the_session_as_it_was() -> None:
+    session = Session()
+    with pytest.raises(SqlError):
+        Engine().execute("SET 'a'='b'; DEFINE c='d'; DROP STREAM nothing;", session)
+    assert session == Session()
+
+
+def test_sources_queries_and_topics_are_listed() -> None:
+    engine = Engine(KnownTopics(pages=3, _confluent_x=1))
+    engine.execute(f"{PAGES} {COUNTS}")
+    engine.execute("PAUSE CTAS_COUNTS_0;")
+    assert rows(engine, "SHOW STREAMS;") == [("PAGES", "pages", "KAFKA", "JSON", False)]
+    assert rows(engine, "LIST TABLES;") == [("COUNTS", "COUNTS", "KAFKA", "JSON", True)]
+    assert rows(engine, "SHOW TOPICS;") == [("COUNTS", 3), ("pages", 3)]
+    assert rows(engine, "SHOW ALL TOPICS;") == [("COUNTS", 3), ("_confluent_x", 1), ("pages", 3)]
+    assert rows(engine, "SHOW QUERIES;") == [("CTAS_COUNTS_0", "PERSISTENT", "PAUSED", "COUNTS", "COUNTS", COUNTS)]
+    engine.execute("CREATE TYPE place AS STRUCT<city STRING>;")
+    assert rows(engine, "SHOW TYPES;") == [("PLACE", "STRUCT<CITY STRING>")]
+    assert ("ABS", "scalar") in rows(engine, "SHOW FUNCTIONS;")
+
+
+def test_a_source_is_described() -> None:
+    engine = Engine()
+    engine.execute(f"{PAGES} {COUNTS}")
+    assert rows(engine, "DESCRIBE pages;") == [("ID", "INTEGER (key)"), ("NAME", "STRING")]
+    columns, facts, queries = answered(engine, "DESCRIBE counts EXTENDED;")
+    assert columns.rows == (
+        ("ID", "INTEGER (primary key)"),
+        ("WINDOWSTART", "BIGINT (window bound)"),
+        ("WINDOWEND", "BIGINT (window bound)"),
+        ("N", "BIGINT"),
+    )
+    assert dict(facts.rows)["Windows"] == "TUMBLING of 3600000 ms"
+    assert dict(facts.rows)["Kafka topic"] == "COUNTS (partitions: 3)"
+    assert queries.rows == (("CTAS_COUNTS_0", "writes to COUNTS", COUNTS),)
+    assert [table.title for table in answered(engine, "DESCRIBE STREAMS;")] == ["PAGES"]
+    assert len(answered(engine, "SHOW TABLES EXTENDED;")) == 3
+    with pytest.raises(SqlError, match="no stream or table NOTHING"):
+        engine.execute("DESCRIBE nothing;")
+
+
+def test_a_function_is_described_by_its_signatures() -> None:
+    (table,) = answered(Engine(), "DESCRIBE FUNCTION abs;")
+    assert table.title == "ABS, scalar"
+    assert any("(INTEGER" in str(row[0]) for row in table.rows)
+
+
+def test_a_query_is_explained_by_its_steps_and_its_topology_whether_it_runs_or_not() -> None:
+    engine = Engine()
+    engine.execute(PAGES)
+    steps, topology = answered(engine, f"EXPLAIN {COUNTS}")
+    assert [row[0].strip().partition(" ")[0] for row in steps.rows] == [
+        "COUNTS",
+        "Aggregate-Project",
+        "Aggregate-Aggregate",
+        "Aggregate-GroupBy",
+        "Aggregate-Prepare",
+        "KsqlTopic-Source",
+    ]
+    assert "Sub-topology: 0" in str(topology.rows[1])
+    assert not engine.queries
+    engine.execute(COUNTS)
+    facts, running_steps, _ = answered(engine, "EXPLAIN CTAS_COUNTS_0;")
+    assert dict(facts.rows)["Status"] == "RUNNING"
+    assert running_steps == steps
+    for wrong in ("EXPLAIN nothing;", f"EXPLAIN {PAGES.replace('pages (', 'others (')}"):
+        with pytest.raises(SqlError):
+            engine.execute(wrong)
+
+
+@pytest.mark.parametrize(
+    ("statement", "holds"),
+    [
+        ("ASSERT TOPIC pages TIMEOUT 0 SECONDS;", True),
+        ("ASSERT TOPIC pages WITH (PARTITIONS=3) TIMEOUT 0 SECONDS;", True),
+        ("ASSERT TOPIC pages WITH (PARTITIONS=4) TIMEOUT 0 SECONDS;", False),
+        ("ASSERT TOPIC others TIMEOUT 0 SECONDS;", False),
+        ("ASSERT NOT EXISTS TOPIC others TIMEOUT 0 SECONDS;", True),
+        ("ASSERT NOT EXISTS TOPIC pages TIMEOUT 0 SECONDS;", False),
+        ("ASSERT SCHEMA SUBJECT 'pages-value' TIMEOUT 0 SECONDS;", True),
+        ("ASSERT SCHEMA SUBJECT 'pages-value' ID 1 TIMEOUT 0 SECONDS;", True),
+        ("ASSERT SCHEMA ID 2 TIMEOUT 0 SECONDS;", False),
+        ("ASSERT NOT EXISTS SCHEMA SUBJECT 'pages-key' TIMEOUT 0 SECONDS;", True),
+    ],
+)
+def test_what_is_asserted_holds_or_is_an_error(statement: str, holds: bool) -> None:
+    registry = InMemorySchemaRegistry()
+    registry.register("pages-value", Schema('"long"'))
+    engine = Engine(registry=registry)
+    if holds:
+        assert engine.execute(statement)[0].message
+    else:
+        with pytest.raises(SqlError) as raised:
+            engine.execute(statement)
+        assert raised.value.code == "assert.failed"
