@@ -35,9 +35,11 @@ def main(directory: Path, options: dict[str, str]) -> None:
             watch.wait()
         try:
             engine.run_until_idle()
-        except StreamsError:
+        except StreamsError as error:
             if options.get("mode") != "again":
                 raise
+            # Whoever waits hears of the failure, and may stop the engine before its watcher tells of it.
+            watch.on_failure(error)
             engine.stop()
             engine.run_until_idle()
         if "threads" in options:
