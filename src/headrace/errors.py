@@ -132,6 +132,10 @@ class BrokerError(HeadraceError, RuntimeError):
     """The broker could not do what was asked. Nothing of it took effect, unless the class says otherwise."""
 
 
+class BrokerUnreachableError(BrokerError):
+    """Kafka does not answer, or the part of it that is needed: wait and try again. What was sent may have arrived."""
+
+
 class BrokerGoneError(BrokerError):
     """The directory of the embedded broker was removed or replaced while it was open."""
 

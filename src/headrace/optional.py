@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from headrace.errors import UnsupportedError
 
 _EXTRAS = {
+    "confluent_kafka": "kafka",
     "fastavro": "avro",
     "google": "protobuf",
     "py4j": "spark",

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -23,10 +24,12 @@ DEFAULT_BROKER = "embedded:headrace-data"
 BROKER_VARIABLE = "HEADRACE_BROKER"
 """The environment variable that tells the command line where they are."""
 _EMBEDDED = "embedded:"
+_SERVER = re.compile(r"\s*(?:\w+://)?(?:[\w.-]+|\[[0-9A-Fa-f:.%\w]+\]):(?P<port>\d{1,5})\s*")
 
 
 def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] = "always") -> Broker:
-    """The broker at an address, ``embedded:DIRECTORY``. With ``fsync="never"`` a power loss may cost the last records.
+    """The broker at an address: ``embedded:DIRECTORY``, or Kafka's ``host:port,host:port``. With ``fsync="never"``
+    a power loss may cost an embedded broker the last records.
 
     A broker serves the process that opened it. Another one, a forked child as well, opens its own from ``config``.
 
@@ -40,8 +43,12 @@ def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] 
         message = f"fsync must be 'always' or 'never', found {fsync!r}"
         raise ConfigError(message)
     config = where if isinstance(where, BrokerConfig) else BrokerConfig(where, fsync=fsync == "always")
-    if not isinstance(config.address, str) or not config.address.startswith(_EMBEDDED):
+    if not isinstance(config.address, str):
         raise _no_broker(config.address)
+    return _embedded(config) if config.address.startswith(_EMBEDDED) else _kafka(config)
+
+
+def _embedded(config: BrokerConfig) -> Broker:
     directory = config.address.removeprefix(_EMBEDDED)
     if not directory or "\0" in directory:
         message = f"{config.address!r} names no directory"
@@ -49,6 +56,14 @@ def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] 
     with extra_for("the embedded broker"):
         from headrace.broker.embedded import EmbeddedBroker  # noqa: PLC0415
     return EmbeddedBroker(directory, fsync=config.fsync, verify=config.verify)
+
+
+def _kafka(config: BrokerConfig) -> Broker:
+    if not all(_SERVER.fullmatch(each) for each in config.address.split(",")):
+        raise _no_broker(config.address)
+    with extra_for("Kafka"):
+        from headrace.broker.kafka.broker import KafkaBroker  # noqa: PLC0415
+    return KafkaBroker(config)
 
 
 def embedded_directory(address: str) -> Path | None:
@@ -66,5 +81,5 @@ def _no_broker(address: object) -> UnsupportedError:
     kind, _, rest = str(address).partition(":")
     if difflib.get_close_matches(kind.lower(), [_EMBEDDED.rstrip(":")]):
         return UnsupportedError(message, hint=f"Did you mean embedded:{rest or 'DIRECTORY'}?")
-    hint = "Kafka is not supported yet. Use the embedded broker, a directory: embedded:DIRECTORY."
+    hint = "Kafka's brokers are given as host:port,host:port; the embedded broker is a directory: embedded:DIRECTORY."
     return UnsupportedError(message, hint=hint)

@@ -46,9 +46,15 @@ def test_a_closed_broker_can_be_used_again(tmp_path: Path) -> None:
     broker.close()
 
 
-def test_kafka_comes_later() -> None:
-    with pytest.raises(UnsupportedError, match=r"no broker can be opened at 'localhost:9092'\n  hint: Kafka is not"):
-        open_broker("localhost:9092")
+def test_a_host_and_a_port_are_kafka_which_is_not_asked_before_it_is_needed() -> None:
+    with closing(open_broker("localhost:1,[::1]:2")) as broker:
+        assert broker.address == "localhost:1,[::1]:2"
+
+
+@pytest.mark.parametrize("address", ["localhost", "localhost:", "localhost:port", "a:1,,b:2", "", 9092])
+def test_what_is_neither_is_refused(address: Any) -> None:
+    with pytest.raises(UnsupportedError, match=r"no broker can be opened at .*\n  hint: Kafka's brokers are given as"):
+        open_broker(address)
 
 
 def test_refuses_bad_arguments(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_machine_without_java_says_so_before_anything_starts(
         (("app.py", "--set", "num.stream.thread=2"), 2, "Did you mean num.stream.threads?"),
         (("app.py", "--threads", "0"), 2, "--threads"),
         (("app.py", "--broker", "embeded:data"), 1, "Did you mean embedded:data?"),
-        (("app.py", "--broker", "localhost:9092"), 1, "Kafka is not supported yet"),
+        (("app.py", "--broker", "localhost"), 1, "Kafka's brokers are given as host:port"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(headrace: Headrace, arguments: Any, code: int, said: str) -> None:

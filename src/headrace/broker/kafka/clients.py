@@ -1,0 +1,121 @@
+"""What talks to the cluster: made from a ``BrokerConfig`` by the process that uses it, and ended by it.
+
+librdkafka's clients are threads and sockets: they do not survive a fork. Whoever finds itself in another process than
+the one that made a ``Clients`` is told so instead of waiting for ever.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from headrace.broker.config import BrokerConfig
+from headrace.broker.kafka.client_settings import (
+    admin_settings,
+    consumer_settings,
+    given,
+    hidden,
+    producer_settings,
+)
+from headrace.broker.kafka.failures import CREDENTIALS, UNREACHABLE, failure, refused, unreachable
+from headrace.errors import ConfigError, HeadraceError, InternalError
+
+_logger = logging.getLogger("headrace.broker.kafka.librdkafka")
+_API_TIMEOUT_MS = 60_000
+_NO_GROUP = "headrace-reads-without-a-group"
+_T = TypeVar("_T")
+
+
+class Clients:
+    """Makes consumers and producers, and keeps one admin client. Safe in threads."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        self.config, self.address = config, config.address
+        timeout = given(config, "default.api.timeout.ms", "consumer.", "admin.")
+        self.timeout = (_API_TIMEOUT_MS if timeout is None else int(str(timeout))) / 1000
+        """How many seconds a question may take."""
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._admin: AdminClient | None = None
+        self._complaint: KafkaError | None = None
+
+    def consumer(self, settings: Mapping[str, Any] | None = None, *, kind: str = "main") -> Consumer:
+        """A new consumer, for whoever closes it. It never commits by itself and never chooses where to begin."""
+        chosen = consumer_settings(self.config, kind)
+        fixed = {"group.id": _NO_GROUP, "enable.auto.commit": False, "enable.auto.offset.store": False}
+        fixed["auto.offset.reset"] = "error"
+        return self._made(Consumer, {**chosen, **fixed, **(settings or {})})
+
+    def producer(self, settings: Mapping[str, Any] | None = None) -> Producer:
+        """A new producer, for whoever flushes it; idempotent, as Kafka's own is."""
+        fixed = {"enable.idempotence": True}
+        return self._made(Producer, {**fixed, **producer_settings(self.config), **(settings or {})})
+
+    def admin(self) -> AdminClient:
+        """The one admin client of this process."""
+        self._check_process()
+        with self._lock:
+            if self._admin is None:
+                self._admin = self._made(AdminClient, admin_settings(self.config))
+            return self._admin
+
+    def answer(self, future: Future[_T], what: str) -> _T:
+        """What the cluster answers to an admin client; our error where it does not, or says no."""
+        try:
+            found = future.result(self.timeout + 5)
+            self._complaint = None
+            return found
+        except FutureTimeout:
+            raise self.silent(what) from None
+        except KafkaException as error:
+            raise self.failure(error, what) from error
+
+    def failure(self, error: KafkaException | KafkaError, what: str) -> HeadraceError:
+        """Our error for librdkafka's, with what the client last complained of where nobody answers."""
+        kafka_error = error.args[0] if isinstance(error, KafkaException) else error
+        if kafka_error.code() in UNREACHABLE:
+            return self.silent(what, kafka_error)
+        return failure(kafka_error, what, self.address)
+
+    def silent(self, what: str, error: KafkaError | None = None) -> HeadraceError:
+        """Our error where nobody answers: the reason is what the clients complained of last."""
+        seen = self._complaint or error
+        detail = None if seen is None else hidden(f"{seen.str()} ({seen.name()})", self.config.settings)
+        if self._complaint is not None and self._complaint.code() in CREDENTIALS:
+            return refused(what, self.address, detail or "")
+        return unreachable(what, self.address, detail)
+
+    def close(self) -> None:
+        """End the admin client; who asked for others closes those."""
+        with self._lock:
+            self._admin = None
+
+    def _made(self, kind: Any, settings: dict[str, Any]) -> Any:
+        self._check_process()
+        settings = {"error_cb": self._on_error, "logger": _logger, **settings}
+        try:
+            return kind(settings)
+        except (KafkaException, TypeError, ValueError) as error:
+            seen = error.args[0].str() if isinstance(error, KafkaException) else str(error)
+            message = f"Kafka's client does not take its settings: {hidden(seen, settings)}"
+            hint = "Correct or leave out the setting that begins with consumer., producer., admin., ssl. or sasl."
+            raise ConfigError(message, hint=hint) from None
+
+    def _on_error(self, error: KafkaError) -> None:
+        # That all brokers are down says less than the reason, which came before it.
+        if error.code() != KafkaError._ALL_BROKERS_DOWN or self._complaint is None:
+            self._complaint = error
+        _logger.debug("%s", hidden(str(error), self.config.settings))
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            message = "a Kafka broker was used in another process than the one that opened it"
+            raise InternalError(message, hint="Open it there, from its config.")

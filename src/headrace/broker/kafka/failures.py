@@ -1,0 +1,133 @@
+"""librdkafka's errors as ours: what failed, where, and what to do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from confluent_kafka import KafkaError, KafkaException
+
+from headrace.errors import (
+    ArgumentError,
+    BrokerError,
+    BrokerUnreachableError,
+    ConfigError,
+    FencedError,
+    HeadraceError,
+    OffsetOutOfRangeError,
+    RecordTooLargeError,
+    TopicExistsError,
+    UnknownTopicError,
+)
+
+UNREACHABLE = frozenset(
+    {
+        KafkaError._TRANSPORT,
+        KafkaError._ALL_BROKERS_DOWN,
+        KafkaError._TIMED_OUT,
+        KafkaError._TIMED_OUT_QUEUE,
+        KafkaError._MSG_TIMED_OUT,
+        KafkaError._WAIT_COORD,
+        KafkaError._RESOLVE,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.BROKER_NOT_AVAILABLE,
+        KafkaError.REPLICA_NOT_AVAILABLE,
+        KafkaError.REQUEST_TIMED_OUT,
+        KafkaError.NETWORK_EXCEPTION,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        KafkaError.NOT_CONTROLLER,
+        KafkaError.KAFKA_STORAGE_ERROR,
+    }
+)
+"""They go away by themselves when the cluster is well again."""
+
+_DENIED = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError.CLUSTER_AUTHORIZATION_FAILED,
+        KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+CREDENTIALS = frozenset(
+    {
+        KafkaError._AUTHENTICATION,
+        KafkaError._SSL,
+        KafkaError.SASL_AUTHENTICATION_FAILED,
+        KafkaError.UNSUPPORTED_SASL_MECHANISM,
+        KafkaError.ILLEGAL_SASL_STATE,
+    }
+)
+_UNKNOWN_TOPIC = frozenset(
+    {
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+        KafkaError.UNKNOWN_TOPIC_ID,
+        KafkaError._UNKNOWN_TOPIC,
+        KafkaError._UNKNOWN_PARTITION,
+    }
+)
+_FENCED = frozenset({KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FENCED})
+_BAD_SETTING = frozenset({KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION, KafkaError._INVALID_ARG})
+_TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.RECORD_LIST_TOO_LARGE})
+
+
+@contextmanager
+def told(what: str, address: str) -> Iterator[None]:
+    """Turn an error of librdkafka inside the block into ours; ``what`` says what was tried."""
+    try:
+        yield
+    except KafkaException as error:
+        raise failure(error.args[0], what, address) from error
+
+
+def failure(error: KafkaError, what: str, address: str) -> HeadraceError:
+    """Our error for librdkafka's: by what the caller can do about it."""
+    code, detail = error.code(), f"{error.str()} ({error.name()})"
+    if code in UNREACHABLE:
+        return unreachable(what, address, detail)
+    if code in _DENIED:
+        return BrokerError(
+            f"{what}: the cluster denies it", detail=detail, hint="Ask for an ACL that allows it, for this user."
+        )
+    if code in CREDENTIALS:
+        return refused(what, address, detail)
+    if code in _FENCED:
+        return FencedError(f"{what}: a newer process has taken over", detail=detail)
+    return _of_the_request(code, what, detail)
+
+
+def unreachable(what: str, address: str, detail: str | None) -> BrokerUnreachableError:
+    """The cluster, or the part of it that is needed, does not answer."""
+    hint = "Start the broker, or correct bootstrap.servers; it is tried again until then."
+    return BrokerUnreachableError(f"{what}: Kafka at {address} does not answer", detail=detail, hint=hint)
+
+
+def refused(what: str, address: str, detail: str) -> ConfigError:
+    """The cluster does not accept who we say we are, or we do not accept it."""
+    hint = "Check security.protocol, the sasl. settings (mechanism, user, password) and the ssl. settings."
+    return ConfigError(f"{what}: no session with Kafka at {address} can be opened", detail=detail, hint=hint)
+
+
+def _of_the_request(code: int, what: str, detail: str) -> HeadraceError:
+    if code in _UNKNOWN_TOPIC:
+        return UnknownTopicError(f"{what}: there is no such topic or partition", detail=detail)
+    if code == KafkaError.TOPIC_ALREADY_EXISTS:
+        return TopicExistsError(f"{what}: there is a topic of that name already")
+    if code in {KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._AUTO_OFFSET_RESET}:
+        return OffsetOutOfRangeError(f"{what}: the partition does not hold that offset", detail=detail)
+    if code in _TOO_LARGE:
+        hint = "Send less, or raise max.message.bytes of the topic and producer.max.request.size."
+        return RecordTooLargeError(f"{what}: a record is too large", detail=detail, hint=hint)
+    if code in {KafkaError.TOPIC_EXCEPTION, KafkaError.INVALID_PARTITIONS, KafkaError.INVALID_REPLICATION_FACTOR}:
+        return ArgumentError(f"{what}: {detail}")
+    if code in _BAD_SETTING:
+        return ConfigError(f"{what}: {detail}")
+    if code == KafkaError.NON_EMPTY_GROUP:
+        return BrokerError(f"{what}: the group has members", hint="Stop whoever reads as that group first.")
+    return BrokerError(f"{what}: Kafka refused", detail=detail)

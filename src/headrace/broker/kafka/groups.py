@@ -1,0 +1,96 @@
+"""Consumer groups: how far each has read. Whoever commits here is no member, so that a group with members refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+
+from headrace.broker import port
+from headrace.broker.groups import check_name
+from headrace.broker.kafka import offsets, topics
+from headrace.broker.kafka.clients import Clients
+from headrace.broker.port import OffsetAndMetadata
+from headrace.errors import ArgumentError, BrokerError
+
+_MEMBERS = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.GROUP_SUBSCRIBED_TO_TOPIC})
+_NO_GROUP = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID})
+
+
+def commit(clients: Clients, group: str, positions: Mapping[port.TopicPartition, OffsetAndMetadata]) -> None:
+    """Note how far a group has read."""
+    check_name(group, "group")
+    for (topic, partition), (offset, _) in positions.items():
+        if offset < 0:
+            message = f"group {group} cannot commit the offset {offset} of {topic}-{partition}"
+            raise ArgumentError(message)
+    if not positions:
+        return
+    parts = [TopicPartition(*place, offset=at.offset, metadata=at.metadata) for place, at in positions.items()]
+    request = [ConsumerGroupTopicPartitions(group, parts)]
+    what = f"commit offsets of the group {group}"
+    try:
+        future = clients.admin().alter_consumer_group_offsets(request, request_timeout=clients.timeout)[group]
+        answered = clients.answer(future, what)
+    except BrokerError as error:
+        raise _members(group, error) or error from error
+    for part in answered.topic_partitions or ():
+        if part.error is not None:
+            raise clients.failure(part.error, f"{what}, {part.topic}-{part.partition}")
+
+
+def _members(group: str, error: BrokerError) -> BrokerError | None:
+    cause = error.__cause__
+    if not isinstance(cause, KafkaException) or cause.args[0].code() not in _MEMBERS:
+        return None
+    message = f"offsets of the group {group} cannot be set: it has members that read"
+    return BrokerError(message, hint="Stop whoever reads as that group first.")
+
+
+def committed(clients: Clients, group: str) -> dict[port.TopicPartition, OffsetAndMetadata]:
+    """What a group committed; nothing where it is unknown."""
+    check_name(group, "group")
+    request = [ConsumerGroupTopicPartitions(group)]
+    what = f"ask for the offsets of the group {group}"
+    future = clients.admin().list_consumer_group_offsets(request, require_stable=True, request_timeout=clients.timeout)[
+        group
+    ]
+    found = clients.answer(future, what).topic_partitions or ()
+    for part in found:
+        if part.error is not None:
+            raise clients.failure(part.error, what)
+    kept = sorted((part.topic, part.partition, part.offset, part.metadata or "") for part in found if part.offset >= 0)
+    return {(topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in kept}
+
+
+def names(clients: Clients) -> list[str]:
+    """The groups that the cluster knows."""
+    what = "list the groups"
+    found = clients.answer(clients.admin().list_consumer_groups(request_timeout=clients.timeout), what)
+    if found.errors:
+        raise clients.failure(found.errors[0], what)
+    return sorted(each.group_id for each in found.valid)
+
+
+def lag(clients: Clients, group: str) -> dict[port.TopicPartition, int]:
+    """How many offsets the group is behind, per partition of the topics it reads; all of those it has not begun."""
+    positions = committed(clients, group)
+    there = topics.counts(clients)
+    read = sorted({topic for topic, _ in positions} & there.keys())
+    places = [(topic, number) for topic in read for number in range(there[topic])]
+    begins, ends = offsets.starts(clients, places), offsets.ends(clients, places)
+    reached = {place: max(positions[place].offset if place in positions else 0, begins[place]) for place in places}
+    return {place: max(0, ends[place] - reached[place]) for place in places}
+
+
+def delete(clients: Clients, group: str) -> None:
+    """Forget what a group committed."""
+    check_name(group, "group")
+    what = f"delete the group {group}"
+    future = clients.admin().delete_consumer_groups([group], request_timeout=clients.timeout)[group]
+    try:
+        clients.answer(future, what)
+    except BrokerError as error:
+        cause = error.__cause__
+        if not isinstance(cause, KafkaException) or cause.args[0].code() not in _NO_GROUP:
+            raise

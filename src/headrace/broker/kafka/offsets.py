@@ -1,0 +1,60 @@
+"""Where partitions begin and end. Over several partitions an answer is no snapshot: each has its leader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+
+from headrace.broker import port
+from headrace.broker.kafka.client_settings import given
+from headrace.broker.kafka.clients import Clients
+from headrace.errors import UnknownTopicError
+
+
+def starts(clients: Clients, places: Iterable[port.TopicPartition]) -> dict[port.TopicPartition, int]:
+    """The first offset of each partition."""
+    return _ask(clients, dict.fromkeys(places, OffsetSpec.earliest()), IsolationLevel.READ_UNCOMMITTED)
+
+
+def ends(clients: Clients, places: Iterable[port.TopicPartition]) -> dict[port.TopicPartition, int]:
+    """One past the last record that can be read: the last stable offset, or the high watermark where it is allowed."""
+    return _ask(clients, dict.fromkeys(places, OffsetSpec.latest()), _isolation(clients))
+
+
+def next_offsets(clients: Clients, places: Iterable[port.TopicPartition]) -> dict[port.TopicPartition, int]:
+    """The offset that the next record of each partition gets: the high watermark."""
+    return _ask(clients, dict.fromkeys(places, OffsetSpec.latest()), IsolationLevel.READ_UNCOMMITTED)
+
+
+def for_times(clients: Clients, times: Mapping[port.TopicPartition, int]) -> dict[port.TopicPartition, int | None]:
+    """The first offset at or after a time; None where there is none."""
+    specs = {place: OffsetSpec.for_timestamp(max(0, at)) for place, at in times.items()}
+    found = _ask(clients, specs, _isolation(clients))
+    return {place: None if offset < 0 else offset for place, offset in found.items()}
+
+
+def _isolation(clients: Clients) -> IsolationLevel:
+    level = str(given(clients.config, "isolation.level", "consumer.", "main.consumer.") or "read_committed").lower()
+    return IsolationLevel.READ_UNCOMMITTED if level == "read_uncommitted" else IsolationLevel.READ_COMMITTED
+
+
+def _ask(
+    clients: Clients, specs: Mapping[port.TopicPartition, Any], isolation: IsolationLevel
+) -> dict[port.TopicPartition, int]:
+    for topic, number in specs:
+        if number < 0:
+            message = f"there is no partition {number} of topic {topic}"
+            raise UnknownTopicError(message)
+    if not specs:
+        return {}
+    request = {TopicPartition(*place): spec for place, spec in specs.items()}
+    futures = clients.admin().list_offsets(request, isolation_level=isolation, request_timeout=clients.timeout)
+    return {
+        (asked.topic, asked.partition): clients.answer(
+            future, f"ask for offsets of {asked.topic}-{asked.partition}"
+        ).offset
+        for asked, future in futures.items()
+    }

@@ -1,0 +1,152 @@
+"""Topics of a cluster: made, altered, described, removed. A call returns when those that follow see its effect."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import (
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    ResourceType,
+)
+
+from headrace.broker.kafka import offsets
+from headrace.broker.kafka.client_settings import given
+from headrace.broker.kafka.clients import Clients
+from headrace.broker.port import PartitionDescription, TopicDescription
+from headrace.broker.topic_config import check_partitions
+from headrace.errors import ArgumentError, ConfigError, UnknownTopicError
+from headrace.names import problem_with
+
+INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
+"""The cluster's own: nobody's business here."""
+_PAUSE = 0.02
+
+
+def counts(clients: Clients) -> dict[str, int]:
+    """The names of all topics and their numbers of partitions."""
+    what = "list the topics"
+    try:
+        found = clients.admin().list_topics(timeout=clients.timeout)
+    except KafkaException as error:
+        raise clients.failure(error, what) from error
+    return {
+        name: len(topic.partitions)
+        for name, topic in sorted(found.topics.items())
+        if name not in INTERNAL and topic.error is None
+    }
+
+
+def create(clients: Clients, name: str, partitions: int, config: Mapping[str, object] | None) -> None:
+    """Make a topic, with as many copies as ``replication.factor`` says or else the cluster."""
+    _check_name(name)
+    copies = given(clients.config, "replication.factor", "")
+    new = NewTopic(
+        name,
+        num_partitions=check_partitions(name, partitions),
+        replication_factor=-1 if copies is None else int(str(copies)),
+        config=_texts(config or {}),
+    )
+    what = f"create the topic {name}"
+    clients.answer(clients.admin().create_topics([new], request_timeout=clients.timeout)[name], what)
+    _wait(clients, what, lambda: counts(clients).get(name) == partitions)
+
+
+def delete(clients: Clients, name: str) -> None:
+    """Remove a topic; the cluster forgets what groups committed for it."""
+    what = f"delete the topic {name}"
+    clients.answer(clients.admin().delete_topics([name], request_timeout=clients.timeout)[name], what)
+    _wait(clients, what, lambda: name not in counts(clients))
+
+
+def alter(clients: Clients, name: str, partitions: int | None, config: Mapping[str, object | None] | None) -> None:
+    """Add partitions, change settings; None brings a setting back to its default."""
+    before = counts(clients).get(name)
+    if before is None:
+        raise unknown(name)
+    if partitions is not None and partitions < before:
+        message = f"topic {name} has {before} partitions, they cannot become {partitions}"
+        raise ArgumentError(message, hint="Partitions can only be added; make another topic.")
+    if config:
+        _alter_settings(clients, name, config)
+    if partitions is not None and partitions > before:
+        what = f"add partitions to the topic {name}"
+        new = [NewPartitions(name, check_partitions(name, partitions))]
+        clients.answer(clients.admin().create_partitions(new, request_timeout=clients.timeout)[name], what)
+        _wait(clients, what, lambda: counts(clients).get(name) == partitions)
+
+
+def _alter_settings(clients: Clients, name: str, config: Mapping[str, object | None]) -> None:
+    removed = {each for each, value in config.items() if value is None}
+    texts = _texts({each: value for each, value in config.items() if value is not None})
+    entries = [
+        ConfigEntry(each, texts.get(each), incremental_operation=AlterConfigOpType.DELETE)
+        if each in removed
+        else ConfigEntry(each, texts[each], incremental_operation=AlterConfigOpType.SET)
+        for each in config
+    ]
+    resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
+    what = f"alter the settings of the topic {name}"
+    futures = clients.admin().incremental_alter_configs([resource], request_timeout=clients.timeout)
+    clients.answer(futures[resource], what)
+
+
+def describe(clients: Clients, name: str) -> TopicDescription:
+    """Settings and offsets. How many bytes there are no client is told; records are counted by offsets."""
+    what = f"describe the topic {name}"
+    _check_name(name)
+    futures = clients.admin().describe_topics(TopicCollection([name]), request_timeout=clients.timeout)
+    found: Any = clients.answer(futures[name], what)
+    places = [(name, each.id) for each in found.partitions]
+    starts, ends = offsets.starts(clients, places), offsets.next_offsets(clients, places)
+    partitions = tuple(
+        PartitionDescription(
+            number, starts[name, number], ends[name, number], ends[name, number] - starts[name, number], 0, 0
+        )
+        for _, number in sorted(places)
+    )
+    return TopicDescription(name, _settings(clients, name), partitions, str(found.topic_id))
+
+
+def _settings(clients: Clients, name: str) -> dict[str, str]:
+    resource = ConfigResource(ResourceType.TOPIC, name)
+    futures = clients.admin().describe_configs([resource], request_timeout=clients.timeout)
+    found: Mapping[str, Any] = clients.answer(futures[resource], f"describe the settings of the topic {name}")
+    return {each: entry.value for each, entry in sorted(found.items()) if entry.value is not None}
+
+
+def unknown(name: str) -> UnknownTopicError:
+    """There is no such topic."""
+    message = f"there is no topic {name}"
+    return UnknownTopicError(message, hint=f"Create it: headrace topics create {name}.")
+
+
+def _texts(config: Mapping[str, object]) -> dict[str, str]:
+    """The settings as Kafka takes them; ours, which it does not know, say nothing there."""
+    for name in config:
+        if name.startswith("headrace."):
+            message = f"the topic setting {name} is of the embedded broker"
+            raise ConfigError(message, hint="Leave it out: Kafka's topics have Kafka's settings only.")
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in config.items()}
+
+
+def _check_name(name: object) -> None:
+    problem = problem_with(name)
+    if problem is not None:
+        message = f"the topic name {str(name)[:80]!r} is illegal: {problem}"
+        raise ArgumentError(message, hint="Choose a plain one, such as 'my-name'.")
+
+
+def _wait(clients: Clients, what: str, is_there: Callable[[], bool]) -> None:
+    """Until the metadata that clients are told shows it: the controller answers before all brokers know."""
+    deadline = time.monotonic() + clients.timeout
+    while not is_there():
+        if time.monotonic() > deadline:
+            raise clients.silent(what + " (it was accepted, but is not seen)")
+        time.sleep(_PAUSE)
