@@ -5,7 +5,7 @@ READY := .venv/.ready
 CASES ?= ../shared/conformance
 WORKERS ?= auto
 
-.PHONY: demo demo-sql test check conformance conformance-spark faults docs bench format clean
+.PHONY: demo demo-sql test test-kafka check conformance conformance-spark faults docs bench format clean
 
 demo: $(READY)
 	$(BIN)/headrace demo
@@ -14,7 +14,10 @@ demo-sql: $(READY)
 	$(BIN)/python -m examples.sql.demo
 
 test: $(READY)
-	$(BIN)/pytest -q -n $(WORKERS)
+	$(BIN)/pytest -q -rs -n $(WORKERS)
+
+test-kafka: $(READY)
+	$(BIN)/pytest -q -rs -n $(WORKERS) tests/kafka
 
 check: $(READY)
 	$(BIN)/ruff format --check src tests examples bench
