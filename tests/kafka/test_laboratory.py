@@ -130,7 +130,16 @@ def test_a_killed_run_leaves_no_broker_behind(kafka_address: str, tmp_path: Path
     test = _ROOT / "tests" / "kafka" / f"test_killed_{os.getpid()}.py"
     test.write_text(_KILLED.format(note=str(note)))
     try:
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={tmp_path}/run", test]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            f"--basetemp={tmp_path}/run",
+            str(test),
+        ]
         run = subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.DEVNULL, start_new_session=True)
         _wait_for(note.exists)
         address = note.read_text()
