@@ -28,6 +28,7 @@ from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
 from headrace.lifecycle.idle_settings import warn_of_idle_settings
 from headrace.lifecycle.listener_thread import ListenerThread
+from headrace.lifecycle.program_end import end_with_program
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
 from headrace.lifecycle.signals import stop_signals
@@ -162,7 +163,7 @@ class Streams(Face):
         return self._failure
 
     def start(self) -> None:
-        """Begin to process; returns when batches run. It does not keep the program alive: wait() does.
+        """Begin to process; returns when batches run. A program that ends closes the application: wait() keeps it on.
 
         A topology that does not fit the topics, another process that runs the application: such errors come before
         anything has happened, and the state stays CREATED. Starting twice is an IllegalStateError.
@@ -194,6 +195,7 @@ class Streams(Face):
                 self._has_ended(None)
                 raise
             self._states.try_to_become(StreamsState.RUNNING)
+            end_with_program(self.application_id, self._has_ended, self.close)
 
     def close(self, timeout: Duration | None = None) -> bool:
         """End after the batch at hand; True when it has ended, False where ``timeout`` was too short for that.

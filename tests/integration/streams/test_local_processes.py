@@ -80,3 +80,19 @@ def test_sigterm_ends_it_after_the_batch_at_hand(directory: Path, broker: Broker
         assert process.wait(60) == 0
     assert broker.lease_owner("app") is None
     assert final_counts(broker) == {"a": 1}
+
+
+def test_a_program_that_ends_closes_its_application_and_is_told(directory: Path, broker: Broker) -> None:
+    send(broker, "lines", "a")
+    start = f"""
+from headrace import Streams
+
+config["bootstrap.servers"] = "embedded:{directory / "data"}"
+Streams(builder.build(), config, engine="local").start()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM + start], cwd=directory, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the program ended while application app was running" in done.stderr
+    assert broker.lease_owner("app") is None
