@@ -24,14 +24,16 @@ def check_topics(application: Application, there: Mapping[str, int]) -> None:
         raise deleted_sources(gone)
 
 
-def check_changelogs(application: Application, progress: Progress, broker: Log) -> None:
+def check_changelogs(application: Application, progress: Progress, broker: Log, *, is_taken_over: bool = False) -> None:
     """Refuse to start where changelogs are not those that the application wrote.
 
-    Copies of its stores on disk would hide for a while that they are gone.
+    Copies of its stores on disk would hide for a while that they are gone. Of an application that ``is_taken_over``
+    Kafka Streams wrote them.
     """
     plan = application.topics
     if progress.fingerprint is None:
-        _check_empty(application, broker)
+        if not is_taken_over:
+            _check_empty(application, broker)
         return
     before = {store.changelog for store in Fingerprint.from_json(progress.fingerprint).stores if store.partitions}
     gone = [topic.name for topic in plan.missing if topic.name in before]

@@ -28,6 +28,10 @@ class TaskProgress(msgspec.Struct, frozen=True):
     """The next offset of each repartition topic that the task reads."""
     anew: tuple[str, ...] = ()
     """The stores whose local copies do not count at the next visit; see ``headrace.application.upgrading``."""
+    offsets: dict[str, int] | None = None
+    """What was committed of each topic that the task reads; None where nobody noted it."""
+    is_taken_over: bool = False
+    """Kafka Streams ran it last: it remembers what was committed with its offsets; see ``kafka_streams``."""
 
 
 class Progress:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headrace.application.compatibility import Upgrade, compare
 from headrace.application.deleted_topics import check_changelogs
 from headrace.application.fingerprint import Fingerprint, fingerprint
+from headrace.application.kafka_streams import has_gone_on, taken_over
 from headrace.application.layout import Application, make_topics
 from headrace.application.placement import placement_changes
 from headrace.application.progress import Progress, TaskProgress
@@ -27,11 +28,14 @@ class Takeover:
     application: Application
     upgrade: Upgrade
     tasks: Mapping[TaskId, TaskProgress]
+    is_from_kafka_streams: bool = False
+    """Kafka Streams ran it last."""
 
 
 def take_over(application: Application, progress: Progress, log: Log, epoch: int) -> Takeover:
     """Refuse a topology that cannot go on with the state there is; else make that state its own."""
-    check_changelogs(application, progress, log)
+    is_foreign = has_gone_on(application, progress, log)
+    check_changelogs(application, progress, log, is_taken_over=is_foreign)
     now, known = fingerprint(application.topology, application.topics), progress.fingerprint
     upgrade, tasks = Upgrade(()), progress.tasks
     if known is not None:
@@ -44,9 +48,11 @@ def take_over(application: Application, progress: Progress, log: Log, epoch: int
             step = Step(old, now, upgrade, Version(progress.batch_id + 1, 0, epoch))
             tasks = step.notes(tasks, application.topics.task_ids())
     application = make_topics(application, log, has_run=known is not None)
+    if is_foreign:
+        tasks = taken_over(application, log, Version(progress.batch_id + 1, 0, epoch))
     progress.fingerprint = now.to_json()
     progress.changelogs = {name: log.describe_topic(name).id for name in application.topics.changelogs}
-    return Takeover(application, upgrade, tasks)
+    return Takeover(application, upgrade, tasks, is_foreign)
 
 
 def has_memory(progress: Progress) -> bool:

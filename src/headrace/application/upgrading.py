@@ -57,6 +57,7 @@ class Step:
             _AT_ONCE,
             {topic: end for each in known for topic, end in each.repartition_ends.items()},
             tuple(sorted(stores & (self.upgrade.anew | {s for each in known for s in each.anew}))),
+            _offsets(known, topics),
         )
 
     def _origins(self, number: int) -> list[int]:
@@ -67,6 +68,16 @@ class Step:
             for group in self.old.subtopologies
             if topics & _topics(self.old, group.id) or stores & _stores(self.old, group.id)
         ]
+
+
+def _offsets(known: Iterable[TaskProgress], topics: set[str]) -> dict[str, int] | None:
+    """What was committed of the topics; None where that is not known of one of the tasks."""
+    found: dict[str, int] = {}
+    for each in known:
+        if each.offsets is None:
+            return None
+        found |= {topic: offset for topic, offset in each.offsets.items() if topic in topics}
+    return found
 
 
 def processor_names(old: Fingerprint, new: Fingerprint) -> dict[str, str]:

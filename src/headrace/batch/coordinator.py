@@ -21,7 +21,7 @@ from headrace.batch.level import read_result
 from headrace.batch.offsets import BatchPlan
 from headrace.batch.order import BatchOrder, TaskOrder
 from headrace.batch.parcels import Kind, Parcel
-from headrace.batch.reading import Planner
+from headrace.batch.reading import Planner, unread_repartitions
 from headrace.batch.reports import BatchReport
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Decision, OffsetAndMetadata, Outcome, TopicPartition
@@ -87,7 +87,7 @@ class Coordinator:
 
     def _use_layout(self) -> None:
         self._changelogs = _changelogs(self.application)
-        self._planner = Planner(self.application)
+        self._planner = Planner(self.application, unread_repartitions(self.application, self._broker))
 
     def plan(self, limit: int | None = None) -> BatchPlan:
         """What the next batch reads; an empty one where nothing is due. ``limit`` counts where no setting gives one."""
@@ -178,7 +178,9 @@ class Coordinator:
         has_run, before = self.progress.fingerprint is not None, self.progress.tasks
         found = take_over(application, self.progress, self._broker, self.lease.epoch)
         notes = self.progress.notes_of_upgrade(found.tasks)
-        if has_run and (found.tasks is not before or self.progress.has_changed):
+        if found.is_from_kafka_streams:
+            log.info("the application %s was run by Kafka Streams last: going on from there", application.id)
+        if found.is_from_kafka_streams or (has_run and (found.tasks is not before or self.progress.has_changed)):
             for change in found.upgrade.changes:
                 log.info("the topology has changed: %s", change)
             batch_id = self.progress.batch_id + 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from headrace.application.deleted_topics import deleted_sources
+from headrace.application.kafka_streams import repartition_ranges
 from headrace.application.positions import PartitionState
 from headrace.application.task_id import TaskId
 from headrace.batch.offsets import BatchPlan, LostRecords, OffsetRange, plan_batch
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.application.layout import Application
     from headrace.application.progress import Progress
     from headrace.application.resets import ResetPolicy
-    from headrace.broker.port import Log
+    from headrace.broker.port import Log, OffsetAndMetadata
 
 
 class Reading(msgspec.Struct, frozen=True, array_like=True):
@@ -33,8 +34,10 @@ class Reading(msgspec.Struct, frozen=True, array_like=True):
 class Planner:
     """Plans the batches of an application as it is laid out."""
 
-    def __init__(self, application: Application) -> None:
+    def __init__(self, application: Application, unread: Sequence[OffsetRange] = ()) -> None:
+        """``unread``: what ``unread_repartitions`` found."""
         self._application = application
+        self._unread = {(each.topic, each.partition): each for each in unread}
         self._policies = application.reset_policies()
         self._tasks = application.topics.task_ids()
 
@@ -50,6 +53,7 @@ class Planner:
             limit=limit if given is None else given,
             offset_for_time=lambda topic, number, ms: log.offsets_for_time({(topic, number): ms})[topic, number],
         )
+        plan = replace(plan, ranges=(*plan.ranges, *self._left_unread(log)))
         return replace(plan, due=tuple(self._due(progress, now_ms)))
 
     def parcels(self, plan: BatchPlan) -> list[Parcel]:
@@ -69,6 +73,15 @@ class Planner:
             Parcel(number, Kind.READING, level, 0, number, 0, "", "", _packed(found, lost))
             for (number, level), found in ranges.items()
         ]
+
+    def _left_unread(self, log: Log) -> Iterator[OffsetRange]:
+        """All of it goes into the first batch, whatever the limit: what that batch sends comes after it."""
+        if self._unread:
+            committed = log.committed(self._application.id)
+            done = [place for place, each in self._unread.items() if _is_read(committed.get(place), each)]
+            for place in done:
+                del self._unread[place]
+        yield from self._unread.values()
 
     def _states(self, log: Log) -> list[PartitionState]:
         try:
@@ -107,6 +120,16 @@ class Planner:
             known = progress.tasks.get(task)
             if known is None or (known.next_punctuation_ms is not None and known.next_punctuation_ms <= now_ms):
                 yield number
+
+
+def unread_repartitions(application: Application, log: Log) -> list[OffsetRange]:
+    """What Kafka Streams wrote to repartition topics of the application and has not read."""
+    found = repartition_ranges(application, log, log.committed(application.id))
+    return [OffsetRange(topic, number, start, end, end) for topic, number, start, end in found if start < end]
+
+
+def _is_read(committed: OffsetAndMetadata | None, unread: OffsetRange) -> bool:
+    return committed is not None and committed.offset >= unread.end
 
 
 def _packed(ranges: Iterable[OffsetRange], lost: Mapping[TopicPartition, LostRecords]) -> bytes:

@@ -35,10 +35,12 @@ class VisitInput:
             for each in request.reading.ranges
             if each.size
         }
-        self._chunks.update(
-            ((topic, request.task.partition), self._sent_records(topic, request.task.partition, spool))
-            for topic, spool in request.records.items()
-        )
+        for topic, spool in request.records.items():
+            place = (topic, request.task.partition)
+            sent = self._sent_records(*place, spool)
+            # What Kafka Streams left in a repartition topic comes first, as it would there.
+            left = self._chunks.get(place)
+            self._chunks[place] = sent if left is None else chain(_in_columns(left), sent)
         self._sent = [(topic, request.task.partition) for topic in request.records]
         self._lags = {(each.topic, each.partition): each.lag for each in request.reading.ranges}
 
@@ -82,6 +84,13 @@ class VisitInput:
                 for columns in payloads.columns_in(chunks, topic, partition, start):
                     self.repartition_ends[topic] = columns.offsets[-1] + 1
                     yield columns
+
+
+def _in_columns(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    for chunk in chunks:
+        columns = RecordColumns.of(chunk) if isinstance(chunk, list) else chunk
+        if columns is not None:
+            yield columns
 
 
 def _feed_next(task: StreamTask, partition: TopicPartition, chunks: Iterator[Chunk]) -> bool:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from headrace.application.progress import TaskProgress
 from headrace.application.restoring import restore_stale_stores
 from headrace.application.task_id import TaskId
-from headrace.batch.offsets import OffsetRange
 from headrace.batch.spool import Spool
 from headrace.batch.user_code import user_code
 from headrace.batch.visit_contract import VisitRequest, VisitResult, deliveries
@@ -154,7 +153,7 @@ class _OpenTask:
         opening = task.open(
             request.stores,
             positions=positions,
-            snapshot=None if before is None else before.kept,
+            snapshot=None if before is None or before.is_taken_over else before.kept,
             wait_seconds=_LOCK_SECONDS,
             # A process that was replaced while it slept would take what its successor wrote for something uncommitted.
             check=partial(self._broker.check_lease, self._application.id, request.batch.epoch),
@@ -162,7 +161,8 @@ class _OpenTask:
         )
         staged = None if earlier is None else earlier.staged
         restored = restore_stale_stores(task, opening, self._broker, request.committed, staged, request.stores.anew)
-        task.start(request.committed if before is None else {}, punctuated_nodes=request.visit.nodes)
+        is_first = before is None or before.is_taken_over
+        task.start(request.committed if is_first else {}, punctuated_nodes=request.visit.nodes)
         return restored
 
     def _result(
@@ -174,8 +174,13 @@ class _OpenTask:
         restored: Mapping[tuple[str, str, int], int],
     ) -> VisitResult:
         task, source = self._task, self._input
+        offsets = list(_offsets(request, task, commit))
         progress = TaskProgress(
-            request.stores.target, commit.snapshot, task.next_wall_clock_punctuation_ms, source.repartition_ends
+            request.stores.target,
+            commit.snapshot,
+            task.next_wall_clock_punctuation_ms,
+            source.repartition_ends,
+            offsets=_noted(request.before, offsets),
         )
         dropped = Counter(task.context.metrics.dropped_records_by_reason)
         new_drops, self._dropped = dropped - self._dropped, dropped
@@ -185,7 +190,7 @@ class _OpenTask:
             attempt=request.attempt,
             staged=staged[0],
             written=staged[1],
-            offsets=list(_offsets(request.reading.ranges, task, commit)),
+            offsets=offsets,
             progress=progress,
             records=source.count,
             dropped=dict(new_drops),
@@ -196,11 +201,25 @@ class _OpenTask:
         )
 
 
-def _offsets(
-    ranges: Iterable[OffsetRange], task: StreamTask, commit: TaskCommit
-) -> Iterator[tuple[str, int, int, str]]:
-    """How far each range was read: to its end, gaps included, unless records of it were left for the next batch."""
-    for each in ranges:
+def _offsets(request: VisitRequest, task: StreamTask, commit: TaskCommit) -> Iterator[tuple[str, int, int, str]]:
+    """How far each range was read: to its end, gaps included, unless records of it were left for the next batch.
+
+    A repartition topic that Kafka Streams has read from stays where it is, but its time goes on: it is needed there.
+    """
+    read, committed = set(), request.committed
+    for each in request.reading.ranges:
         partition = (each.topic, each.partition)
-        known = commit.offsets.get(partition)
+        read.add(partition)
+        # A range of gaps only has no times of its own.
+        known = commit.offsets.get(partition) or committed.get(partition)
         yield (*partition, each.next_offset(task.next_offset(partition)), "" if known is None else known.metadata)
+    for topic in request.records:
+        partition = (topic, request.task.partition)
+        if partition in committed and partition in commit.offsets and partition not in read:
+            yield (*partition, committed[partition].offset, commit.offsets[partition].metadata)
+
+
+def _noted(before: TaskProgress | None, offsets: Iterable[tuple[str, int, int, str]]) -> dict[str, int] | None:
+    """What is committed of each topic after the visit; None stays None: then it is not known of all of them."""
+    known = {} if before is None else before.offsets
+    return None if known is None else {**known, **{topic: offset for topic, _, offset, _ in offsets}}

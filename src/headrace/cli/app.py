@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER
-from headrace.cli import consume, demo, describe, doctor, exits, groups, produce, reset, sql, state, topics, version
+from headrace.cli import (
+    consume,
+    demo,
+    describe,
+    doctor,
+    exits,
+    groups,
+    kafka,
+    produce,
+    reset,
+    sql,
+    state,
+    topics,
+    version,
+)
 from headrace.cli import run as run_program
 from headrace.cli.session import Common, DebugOption, JsonOption, QuietOption
 
@@ -70,6 +84,7 @@ app.add_typer(consume.group)
 app.add_typer(groups.group, name="groups")
 app.add_typer(state.group, name="state")
 app.add_typer(reset.group)
+app.add_typer(kafka.group, name="kafka")
 app.add_typer(demo.group)
 app.add_typer(doctor.group)
 app.add_typer(version.group)

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from headrace.records import NO_TIMESTAMP
 
 _VERSION = 2
+_VERSIONS = (1, _VERSION)
+"""Those that Kafka Streams reads; the first has no numbers."""
 _HEAD = struct.Struct(">bq")
 _COUNT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
@@ -27,6 +29,18 @@ def encode(partition_time: int, numbers: Mapping[str, int]) -> str:
         name_bytes = name.encode()
         parts += [_COUNT.pack(len(name_bytes)), name_bytes, _LONG.pack(number)]
     return base64.b64encode(b"".join(parts)).decode()
+
+
+def is_known(text: str) -> bool:
+    """Whether the text is of this format: that of an application, in Java or here.
+
+    >>> is_known(encode(5, {})), is_known(""), is_known("by hand")
+    (True, False, False)
+    """
+    try:
+        return bool(_HEAD.unpack_from(base64.b64decode(text, validate=True))[0] in _VERSIONS)
+    except (binascii.Error, struct.error, ValueError):
+        return False
 
 
 def decode(text: str) -> tuple[int, dict[str, int]]:
