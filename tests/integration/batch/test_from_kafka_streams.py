@@ -63,6 +63,7 @@ def counts(broker: Broker) -> dict[str, int]:
                 assert key is not None
                 assert value is not None
                 count = LONG.deserialize("out", value)
+                assert count is not None
                 assert count > found.get(key.decode(), 0)
                 found[key.decode()] = count
     return found
