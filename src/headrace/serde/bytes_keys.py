@@ -18,6 +18,7 @@ WINDOW_STORE_SUFFIX_SIZE = 12
 SESSION_SUFFIX_SIZE = 16
 
 _START = struct.Struct(">q")
+_SEQUENCE = struct.Struct(">i")
 _START_AND_SEQUENCE = struct.Struct(">qi")
 _END_AND_START = struct.Struct(">qq")
 
@@ -47,6 +48,11 @@ def window_store_start(data: bytes) -> int:
     """The window start in a window store's key."""
     start: int = _START.unpack_from(data, len(data) - WINDOW_STORE_SUFFIX_SIZE)[0]
     return start
+
+
+def numbered(data: bytes, seq: int) -> bytes:
+    """A window store's key with another sequence number."""
+    return data[: -_SEQUENCE.size] + _SEQUENCE.pack(seq)
 
 
 def session_key(key: bytes, start: int, end: int) -> bytes:

@@ -18,14 +18,13 @@ from headrace.state.layers.adapters import plain_as_timestamped
 from headrace.state.layers.headers import HEADERS, SESSION_HEADERS, for_headers, session_for_headers
 from headrace.state.layers.key_value_caching import CachingKeyValueStore
 from headrace.state.layers.logging import (
+    ChangeLoggingDuplicates,
     ChangeLoggingKeyValueStore,
-    ChangeLoggingSessionStore,
-    ChangeLoggingWindowStore,
+    ChangeLoggingTimedStore,
 )
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
-from headrace.state.layers.session_caching import CachingSessionStore
 from headrace.state.layers.time_ordered_caching import TimeOrderedCachingWindowStore
-from headrace.state.layers.window_caching import CachingWindowStore
+from headrace.state.layers.timed_caching import CachingSessionStore, CachingWindowStore
 from headrace.state.store_builder import StoreBuilder
 from headrace.state.suppliers import TimeOrderedWindowSupplier
 from headrace.state.value_codecs import PLAIN, TIMESTAMPED, ValueCodec
@@ -38,9 +37,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """The layers of one shape of stores; each is called with the store beneath it and the supplier."""
+    """The layers of one shape of stores; the cache is told of the supplier."""
 
-    with_changelog: Callable[[Any, ValueCodec, Any], Any]
+    with_changelog: Callable[[Any, ValueCodec], Any]
     with_cache: Callable[[Any, Any], Any]
     typed: Callable[..., Any]
     options: tuple[str, ...] = ()
@@ -55,20 +54,18 @@ def _cached_window(store: Any, supplier: Any) -> Any:
 
 _SHAPES = {
     "kv": _Shape(
-        with_changelog=lambda store, codec, supplier: ChangeLoggingKeyValueStore(store, codec),
+        with_changelog=ChangeLoggingKeyValueStore,
         with_cache=lambda store, supplier: CachingKeyValueStore(store),
         typed=MeteredKeyValueStore,
     ),
     "window": _Shape(
-        with_changelog=lambda store, codec, supplier: ChangeLoggingWindowStore(
-            store, codec, retain_duplicates=supplier.retain_duplicates
-        ),
+        with_changelog=ChangeLoggingTimedStore,
         with_cache=_cached_window,
         typed=MeteredWindowStore,
         options=("window_size_ms", "retain_duplicates"),
     ),
     "session": _Shape(
-        with_changelog=lambda store, codec, supplier: ChangeLoggingSessionStore(store, codec),
+        with_changelog=ChangeLoggingTimedStore,
         with_cache=lambda store, supplier: CachingSessionStore(store, supplier.segment_interval_ms),
         typed=MeteredSessionStore,
     ),
@@ -110,9 +107,11 @@ class TypedStoreBuilder(StoreBuilder):
     def build(self) -> Any:
         supplier, shape = self.supplier, _SHAPES[self._stored.shape]
         store = self._adapted(supplier.get())
+        has_duplicates = getattr(supplier, "retain_duplicates", False)
         if self.logging_enabled:
-            store = shape.with_changelog(store, self.codec, supplier)
-        if self.caching_enabled and getattr(supplier, "retain_duplicates", False):
+            with_changelog = ChangeLoggingDuplicates if has_duplicates else shape.with_changelog
+            store = with_changelog(store, self.codec)
+        if self.caching_enabled and has_duplicates:
             log.warning("store %s retains duplicates and is therefore not cached", self.name)
         elif self.caching_enabled:
             store = shape.with_cache(store, supplier)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from headrace.serde.bytes_keys import (
+    SESSION_SUFFIX_SIZE,
+    WINDOW_STORE_SUFFIX_SIZE,
     parse_session_key,
     parse_window_store_key,
     session_end,
@@ -20,18 +22,29 @@ MAX_SEQUENCE = 0x7FFFFFFF
 
 _WINDOW_SUFFIX = struct.Struct(">qi")
 _SESSION_SUFFIX = struct.Struct(">qq")
+_SEQUENCE = struct.Struct(">i")
 
 Matches: TypeAlias = Callable[[bytes], bool]
 
 
 class KeySchema(Protocol):
-    """How the key of an entry is composed, and which stretch of keys a lookup has to read."""
+    """How the key of an entry is composed, and which stretch of keys a lookup has to read.
 
-    needs_time_range: bool
-    """Whether a lookup whose time range is empty finds nothing (windows), or may still (sessions)."""
+    Spans of time are ``(time_from, time_to)`` of window starts, or ``(earliest end, latest start)`` of sessions.
+    """
+
+    entries: str
+    """What the entries are, in one word."""
+    by_start: bool
+    """Whether a span of time is one of window starts: then an empty one finds nothing."""
+    suffix_size: int
+    """How many bytes follow the key as the user gave it."""
 
     def time_of(self, key: bytes) -> int:
-        """The time that chooses the segment."""
+        """The time that chooses the segment, and by which the entry expires."""
+
+    def last_time(self, time_to: int) -> int:
+        """The last time whose entries must be searched."""
 
     def fixed_bounds(self, key: bytes, time_from: int, time_to: int) -> tuple[bytes, bytes]:
         """First and last key of the entries of one key."""
@@ -45,29 +58,39 @@ class KeySchema(Protocol):
     def matcher(self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int) -> Matches:
         """Whether an entry belongs to the answer."""
 
-    def last_time(self, time_to: int) -> int:
-        """The last time whose segment must be searched."""
+    def time_first(self, key: bytes) -> bytes:
+        """The key rearranged so that its time comes first."""
+
+    def time_last(self, time_first: bytes) -> bytes:
+        """The key as it was."""
+
+    def place(self, key: bytes) -> Any:
+        """What puts entries of the same time into the order in which Kafka Streams' stores in memory have them."""
+
+    def place_bounds(self, key_from: bytes | None, key_to: bytes | None) -> tuple[Any, Any]:
+        """First and last place of the entries of a range of keys."""
 
 
 class WindowKeySchema:
     """Key, window start, sequence number; the start chooses the segment."""
 
-    needs_time_range = True
+    entries = "window"
+    by_start = True
+    suffix_size = WINDOW_STORE_SUFFIX_SIZE
 
     def time_of(self, key: bytes) -> int:
-        """The window start."""
         return window_store_start(key)
 
+    def last_time(self, time_to: int) -> int:
+        return time_to
+
     def fixed_bounds(self, key: bytes, time_from: int, time_to: int) -> tuple[bytes, bytes]:
-        """From the first window to the last."""
         return window_store_key(key, max(0, time_from)), window_store_key(key, time_to, MAX_SEQUENCE)
 
     def lower_bound(self, key: bytes) -> bytes:
-        """The key at time 0."""
         return key + bytes(_WINDOW_SUFFIX.size)
 
     def upper_bound(self, key: bytes, time_to: int) -> bytes:
-        """The key at the last time."""
         return _upper_bound(key, _WINDOW_SUFFIX.pack(time_to, MAX_SEQUENCE))
 
     def matcher(self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int) -> Matches:
@@ -83,30 +106,44 @@ class WindowKeySchema:
 
         return matches
 
-    def last_time(self, time_to: int) -> int:
-        """The end of the time range."""
-        return time_to
+    def time_first(self, key: bytes) -> bytes:
+        """Window start, key, sequence number."""
+        return key[-12:-4] + key[:-12] + key[-4:]
+
+    def time_last(self, time_first: bytes) -> bytes:
+        return time_first[8:-4] + time_first[:8] + time_first[-4:]
+
+    def place(self, key: bytes) -> bytes:
+        """Key, sequence number."""
+        return key[:-12] + key[-4:]
+
+    def place_bounds(self, key_from: bytes | None, key_to: bytes | None) -> tuple[Any, Any]:
+        first = None if key_from is None else key_from + _SEQUENCE.pack(0)
+        return first, None if key_to is None else key_to + _SEQUENCE.pack(MAX_SEQUENCE)
 
 
 class SessionKeySchema:
-    """Key, session end, session start; the end chooses the segment. Time ranges are (earliest end, latest start)."""
+    """Key, session end, session start; the end chooses the segment."""
 
-    needs_time_range = False
+    entries = "session"
+    by_start = False
+    suffix_size = SESSION_SUFFIX_SIZE
 
     def time_of(self, key: bytes) -> int:
-        """The session end."""
         return session_end(key)
+
+    def last_time(self, time_to: int) -> int:
+        """Sessions may end any time later."""
+        return MAX_TIMESTAMP
 
     def fixed_bounds(self, key: bytes, time_from: int, time_to: int) -> tuple[bytes, bytes]:
         """From the earliest end on."""
         return session_key(key, 0, max(0, time_from)), session_key(key, time_to, MAX_TIMESTAMP)
 
     def lower_bound(self, key: bytes) -> bytes:
-        """The key at time 0."""
         return key + bytes(_SESSION_SUFFIX.size)
 
     def upper_bound(self, key: bytes, time_to: int) -> bytes:
-        """The key at the end of time."""
         return _upper_bound(key, _SESSION_SUFFIX.pack(MAX_TIMESTAMP, time_to))
 
     def matcher(self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int) -> Matches:
@@ -123,9 +160,21 @@ class SessionKeySchema:
 
         return matches
 
-    def last_time(self, time_to: int) -> int:
-        """Sessions may end any time later."""
-        return MAX_TIMESTAMP
+    def time_first(self, key: bytes) -> bytes:
+        """Session end, session start, key."""
+        return key[-16:] + key[:-16]
+
+    def time_last(self, time_first: bytes) -> bytes:
+        return time_first[16:] + time_first[:16]
+
+    def place(self, key: bytes) -> tuple[bytes, int]:
+        """By key; of those with the same end, the latest start first."""
+        plain_key, start, _ = parse_session_key(key)
+        return plain_key, -start
+
+    def place_bounds(self, key_from: bytes | None, key_to: bytes | None) -> tuple[Any, Any]:
+        first = None if key_from is None else (key_from,)
+        return first, None if key_to is None else (key_to, MAX_TIMESTAMP)
 
 
 def _upper_bound(key: bytes, suffix: bytes) -> bytes:
@@ -136,3 +185,6 @@ def _upper_bound(key: bytes, suffix: bytes) -> bytes:
     while size < len(key) and key[size] >= suffix[0]:
         size += 1
     return key[:size] + suffix
+
+
+WINDOW_KEYS, SESSION_KEYS = WindowKeySchema(), SessionKeySchema()

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 
 from headrace.state.memory.kv import InMemoryKeyValueStore
 from headrace.state.memory.lru import LRUStore
-from headrace.state.memory.session import InMemorySessionStore
-from headrace.state.memory.window import InMemoryWindowStore
+from headrace.state.memory.timed import InMemorySessionStore, InMemoryWindowStore
 from headrace.state.rocksdb.kv import RocksDBStore
-from headrace.state.rocksdb.session import RocksDBSessionStore, SegmentedSessions
+from headrace.state.rocksdb.segments import RocksDBSessionStore, RocksDBWindowStore, SegmentedStore
 from headrace.state.rocksdb.time_ordered import RocksDBTimeOrderedSessionStore, RocksDBTimeOrderedWindowStore
 from headrace.state.rocksdb.versioned import RocksDBVersionedStore
-from headrace.state.rocksdb.window import RocksDBWindowStore, SegmentedWindows
 
 _MIN_SEGMENT_INTERVAL_MS = 60_000
 
@@ -89,7 +87,7 @@ class RocksDBWindowSupplier:
         """How much time one segment holds."""
         return _segment_interval(self.retention_ms)
 
-    def get(self) -> SegmentedWindows:
+    def get(self) -> SegmentedStore:
         return RocksDBWindowStore(
             self.name, self.retention_ms, self.segment_interval_ms, retain_duplicates=self.retain_duplicates
         )
@@ -127,7 +125,7 @@ class RocksDBSessionSupplier:
         """How much time one segment holds."""
         return _segment_interval(self.retention_ms)
 
-    def get(self) -> SegmentedSessions:
+    def get(self) -> SegmentedStore:
         return RocksDBSessionStore(self.name, self.retention_ms, self.segment_interval_ms)
 
 
@@ -158,7 +156,6 @@ class TimeOrderedWindowSupplier(RocksDBWindowSupplier):
             self.name,
             self.retention_ms,
             self.segment_interval_ms,
-            self.window_size_ms,
             retain_duplicates=self.retain_duplicates,
             with_index=self.with_index,
         )
@@ -169,7 +166,7 @@ class TimeOrderedSessionSupplier(RocksDBSessionSupplier):
     """Session stores in RocksDB that are ordered by time."""
 
     def get(self) -> RocksDBTimeOrderedSessionStore:
-        return RocksDBTimeOrderedSessionStore(self.name, self.retention_ms, self.segment_interval_ms)
+        return RocksDBTimeOrderedSessionStore(self.name, self.retention_ms, self.segment_interval_ms, with_index=True)
 
 
 def _segment_interval(retention_ms: int) -> int:

@@ -7,7 +7,8 @@ import pytest
 
 from headrace import serde as serdes
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp
-from headrace.state.bytes_stores import BytesKeyValueStore, BytesWindowStore
+from headrace.serde.bytes_keys import session_key, window_store_key
+from headrace.state.bytes_stores import BytesKeyValueStore, BytesTimedStore
 from headrace.state.layers.headers import (
     HEADERS,
     SESSION_HEADERS,
@@ -22,6 +23,7 @@ from headrace.state.suppliers import TimeOrderedSessionSupplier, TimeOrderedWind
 from headrace.state.value_codecs import ValueCodec
 from tests.unit.state.fake_context import FakeContext
 
+WINDOW, SESSION = window_store_key(b"k", 10), session_key(b"k", 1, 2)
 SOME = Headers([("a", b"1"), ("n", None), ("ü", b"")])
 
 
@@ -81,27 +83,27 @@ def test_a_store_in_memory_keeps_headers_as_they_are() -> None:
 
 
 def test_a_persistent_store_without_headers_loses_them(tmp_path: Path) -> None:
-    beneath: BytesWindowStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
+    beneath: BytesTimedStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
     store = for_headers(beneath, has_headers=False, is_timestamped=True)
     store.init(FakeContext(tmp_path))
     time = bytes(7) + b"\x05"
 
-    store.put(b"k", dump_headers(SOME) + time + b"v", 10)
+    store.put(WINDOW, dump_headers(SOME) + time + b"v")
 
-    assert beneath.fetch(b"k", 10) == time + b"v"
-    assert store.fetch(b"k", 10) == b"\0" + time + b"v"
-    assert list(store.fetch_all(0, 10)) == [((b"k", 10), b"\0" + time + b"v")]
+    assert beneath.get(WINDOW) == time + b"v"
+    assert store.get(WINDOW) == b"\0" + time + b"v"
+    assert list(store.fetch_all(0, 10)) == [(WINDOW, b"\0" + time + b"v")]
 
 
 def test_a_plain_persistent_store_loses_the_time_too(tmp_path: Path) -> None:
-    beneath: BytesWindowStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
+    beneath: BytesTimedStore = TimeOrderedWindowSupplier("W", 120_000, 10).get()
     store = for_headers(beneath, has_headers=False, is_timestamped=False)
     store.init(FakeContext(tmp_path))
 
-    store.put(b"k", dump_headers(SOME) + bytes(8) + b"v", 10)
+    store.put(WINDOW, dump_headers(SOME) + bytes(8) + b"v")
 
-    assert beneath.fetch(b"k", 10) == b"v"
-    assert store.fetch(b"k", 10) == b"\0" + b"\xff" * 8 + b"v"
+    assert beneath.get(WINDOW) == b"v"
+    assert store.get(WINDOW) == b"\0" + b"\xff" * 8 + b"v"
 
 
 def test_a_persistent_session_store_without_headers_loses_them(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_a_persistent_session_store_without_headers_loses_them(tmp_path: Path) -
     store = session_for_headers(beneath, has_headers=False)
     store.init(FakeContext(tmp_path))
 
-    store.put((b"k", 1, 2), b"\0v")
+    store.put(SESSION, b"\0v")
 
-    assert beneath.fetch_session(b"k", 1, 2) == b"v"
-    assert list(store.find_sessions_by_end(0, 10)) == [((b"k", 1, 2), b"\0v")]
+    assert beneath.get(SESSION) == b"v"
+    assert list(store.fetch_all(0, 10)) == [(SESSION, b"\0v")]

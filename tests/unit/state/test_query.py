@@ -14,8 +14,7 @@ from headrace.state.layers.key_value_caching import CachingKeyValueStore
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
 from headrace.state.layers.versioned import VersionedStore
 from headrace.state.memory.kv import InMemoryKeyValueStore
-from headrace.state.memory.session import InMemorySessionStore
-from headrace.state.memory.window import InMemoryWindowStore
+from headrace.state.memory.timed import InMemorySessionStore, InMemoryWindowStore
 from headrace.state.position import Position, PositionBound
 from headrace.state.query import (
     FailureReason,

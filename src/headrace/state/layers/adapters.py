@@ -8,23 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from headrace.state.bytes_stores import Entries
 from headrace.state.contracts import StateStore, StoreContext, StoreIterator
 from headrace.state.layers.wrapped import S, Wrapped
 from headrace.state.value_codecs import NO_TIMESTAMP_BYTES, TIMESTAMP_SIZE
 
 Convert = Callable[[bytes], bytes]
 
-_GIVE_A_VALUE = ("get", "delete", "fetch", "fetch_session")
-_GIVE_ENTRIES = (
-    "range",
-    "prefix_scan",
-    "fetch_range",
-    "fetch_keys",
-    "fetch_all",
-    "find_sessions",
-    "find_sessions_keys",
-    "find_sessions_by_end",
-)
+_GIVE_A_VALUE = ("get", "delete")
+_GIVE_ENTRIES = ("range", "prefix_scan", "fetch", "fetch_keys", "fetch_all")
 _AS_THEY_ARE = ("approximate_num_entries", "remove")
 
 
@@ -44,8 +36,8 @@ class Adapter(Wrapped[S]):
         self._bind(_GIVE_ENTRIES, self._all_out)
         self._pass_on(_AS_THEY_ARE)
 
-    def put(self, key: Any, value: bytes | None, *window_start: int) -> None:
-        self.inner.put(key, self._in(value), *window_start)  # type: ignore[attr-defined]
+    def put(self, key: bytes, value: bytes | None) -> None:
+        self.inner.put(key, self._in(value))
 
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
         return self._out(self.inner.put_if_absent(key, self._in(value)))  # type: ignore[attr-defined]
@@ -65,7 +57,7 @@ class Adapter(Wrapped[S]):
     def _out(self, value: bytes | None) -> bytes | None:
         return None if value is None else self._put_on(value)
 
-    def _all_out(self, entries: StoreIterator[Any, bytes]) -> StoreIterator[Any, bytes]:
+    def _all_out(self, entries: Entries) -> Entries:
         put_on = self._put_on
         return StoreIterator(((key, put_on(value)) for key, value in entries), entries.close)
 

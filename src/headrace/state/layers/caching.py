@@ -11,16 +11,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TypeVar
 
 from headrace.errors import StoreError
 from headrace.records import Change, Record
+from headrace.state.bytes_stores import Entries
 from headrace.state.cache import NO_RECORD, CacheEntry, NamedCache, ThreadCache
-from headrace.state.contracts import FlushListener, FlushReceiver, StateStore, StoreContext, StoreIterator
-from headrace.state.layers.merging import Cached, Order, merged
+from headrace.state.contracts import FlushListener, FlushReceiver, StateStore, StoreContext
+from headrace.state.layers.merging import Cached, Rank, merged
 from headrace.state.layers.wrapped import S, Wrapped
-
-K = TypeVar("K")
 
 
 class Caching(Wrapped[S], ABC):
@@ -74,6 +72,16 @@ class Caching(Wrapped[S], ABC):
             self._thread_cache = None
             self.inner.close()
 
+    def get(self, key: bytes) -> bytes | None:
+        """The value, from the cache or else from the store beneath."""
+        entry = self._cache.get(self._cache_key(key))
+        return self.inner.get(key) if entry is None else entry.value
+
+    def get_flushed(self, key: bytes) -> bytes | None:
+        """The value that was flushed last."""
+        value = self.get(key)
+        return self.inner.get(key) if self._is_news(self._cache_key(key), value) else value
+
     def _write(self, cache_key: bytes, value: bytes | None) -> None:
         entry = CacheEntry(value, self._context.record_context or NO_RECORD, dirty=True)
         self._threads().put(self._cache, cache_key, entry)
@@ -85,15 +93,15 @@ class Caching(Wrapped[S], ABC):
         return self._thread_cache
 
     def _merged(
-        self, cached: Cached, beneath: StoreIterator[K, bytes], order: Order[K], forward: bool
-    ) -> StoreIterator[K, bytes]:
-        return merged(self._reread(cached), beneath, order, forward)
+        self, cached: Cached, beneath: Entries, rank: Rank, forward: bool, *, is_exact: bool = False
+    ) -> Entries:
+        return merged(self._reread(cached), beneath, rank, forward, is_exact=is_exact)
 
     def _reread(self, cached: Cached) -> Cached:
         """The values of the moment, of entries that were evicted meanwhile too: the store beneath shows older ones."""
-        for key, _ in cached:
-            entry = self._cache.peek(key)
-            yield key, CacheEntry(self._read_beneath(key)) if entry is None else entry
+        for cache_key, _ in cached:
+            key, entry = self._store_key(cache_key), self._cache.peek(cache_key)
+            yield key, CacheEntry(self.inner.get(key)) if entry is None else entry
 
     def _is_news(self, cache_key: bytes, value: bytes | None) -> bool:
         """Whether nobody has been told of the value yet, unless by the record that is processed now."""
@@ -116,23 +124,21 @@ class Caching(Wrapped[S], ABC):
         return entries
 
     def _let_go(self, cache_key: bytes, entry: CacheEntry) -> None:
-        value, context, receive = entry.value, entry.context, self._receive
+        key, value, context, receive = self._store_key(cache_key), entry.value, entry.context, self._receive
         old = None
         if receive is not None and (value is None or self._send_old_values):
-            old = self._read_beneath(cache_key)
+            old = self.inner.get(key)
             if value is None and old is None:
                 return
         self._context.record_context = context
-        self._write_beneath(cache_key, value)
+        self.inner.put(key, value)
         if receive is not None:
-            kept_old = old if self._send_old_values else None
-            receive(self._store_key(cache_key), value, kept_old, context.timestamp, context.headers)
+            receive(key, value, old if self._send_old_values else None, context.timestamp, context.headers)
 
     @abstractmethod
-    def _store_key(self, cache_key: bytes) -> bytes: ...
+    def _cache_key(self, key: bytes) -> bytes:
+        """Where the cache has what the store beneath has as ``key``."""
 
     @abstractmethod
-    def _read_beneath(self, cache_key: bytes) -> bytes | None: ...
-
-    @abstractmethod
-    def _write_beneath(self, cache_key: bytes, value: bytes | None) -> None: ...
+    def _store_key(self, cache_key: bytes) -> bytes:
+        """The key in the store beneath."""

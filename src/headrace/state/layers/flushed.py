@@ -8,22 +8,13 @@ as in Kafka Streams.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from headrace.state.layers.caching import Caching
 
-@dataclass(frozen=True, slots=True)
+
 class Flushed:
     """Reads single rows without what the cache holds back. That counts as their use, like any reading."""
 
-    store: Any
-    """The caching layer."""
-
-    def get(self, key: bytes) -> bytes | None:
-        return self.store.get_flushed(key)  # type: ignore[no-any-return]
-
-    def fetch(self, key: bytes, time: int) -> bytes | None:
-        return self.store.fetch_flushed(key, time)  # type: ignore[no-any-return]
-
-    def fetch_session(self, key: bytes, start: int, end: int) -> bytes | None:
-        return self.store.fetch_session_flushed(key, start, end)  # type: ignore[no-any-return]
+    def __init__(self, cached: Caching[Any]) -> None:
+        self.get = cached.get_flushed

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from headrace.state.bytes_stores import BytesKeyValueStore, KeyValues
+from headrace.state.bytes_stores import BytesKeyValueStore, Entries
 from headrace.state.cache import CacheEntry
 from headrace.state.layers.caching import Caching
-from headrace.state.layers.merging import Order, same
-
-_SAME_KEYS: Order[bytes] = Order(same, same, same)
+from headrace.state.layers.merging import same
 
 
 class CachingKeyValueStore(Caching[BytesKeyValueStore]):
@@ -24,11 +22,6 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         if value is not None:
             self._threads().put(self._cache, key, CacheEntry(value))
         return value
-
-    def get_flushed(self, key: bytes) -> bytes | None:
-        """The value that was flushed last."""
-        value = self.get(key)
-        return self.inner.get(key) if self._is_news(key, value) else value
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set in the cache; None is kept as a tombstone."""
@@ -63,24 +56,21 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
         """Write the final value of each key, as if it had been read before. Only where ``has_room`` is True."""
         self._threads().put_last(self._cache, entries)
 
-    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between, cached or not."""
         beneath = self.inner.range(key_from, key_to, forward=forward)
         cached = self._cache.scan(key_from, key_to, forward=forward)
-        return self._merged(cached, beneath, _SAME_KEYS, forward)
+        return self._merged(cached, beneath, same, forward)
 
-    def prefix_scan(self, prefix: bytes) -> KeyValues:
+    def prefix_scan(self, prefix: bytes) -> Entries:
         beneath = self.inner.prefix_scan(prefix)
-        return self._merged(self._cache.scan_prefix(prefix), beneath, _SAME_KEYS, True)
+        return self._merged(self._cache.scan_prefix(prefix), beneath, same, True)
 
     def approximate_num_entries(self) -> int:
         return self.inner.approximate_num_entries()
 
+    def _cache_key(self, key: bytes) -> bytes:
+        return key
+
     def _store_key(self, cache_key: bytes) -> bytes:
         return cache_key
-
-    def _read_beneath(self, cache_key: bytes) -> bytes | None:
-        return self.inner.get(cache_key)
-
-    def _write_beneath(self, cache_key: bytes, value: bytes | None) -> None:
-        self.inner.put(cache_key, value)

@@ -5,35 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
+from headrace.state.bytes_stores import Entries
 from headrace.state.cache import CacheEntry
 from headrace.state.contracts import StoreIterator
 
-K = TypeVar("K")
 T = TypeVar("T")
 
 Cached = Iterator[tuple[bytes, CacheEntry]]
+Rank = Callable[[bytes], Any]
+"""By what the keys of both iterators compare."""
 
 
-class Order(Generic[K]):
-    """How keys of the cache and of the store beneath compare, and how the former become the latter."""
-
-    __slots__ = ("cache_rank", "of_one_key", "store_rank", "to_key")
-
-    def __init__(
-        self,
-        cache_rank: Callable[[bytes], Any],
-        store_rank: Callable[[K], Any],
-        to_key: Callable[[bytes], K],
-        *,
-        of_one_key: bool = False,
-    ) -> None:
-        self.cache_rank = cache_rank
-        self.store_rank = store_rank
-        self.to_key = to_key
-        self.of_one_key = of_one_key
-
-
-def same(key: Any) -> Any:
+def same(key: bytes) -> bytes:
     return key
 
 
@@ -57,39 +40,46 @@ class _Lookahead(Generic[T]):
         self._next = None
 
 
-def merged(cached: Cached, beneath: StoreIterator[K, bytes], order: Order[K], forward: bool) -> StoreIterator[K, bytes]:
-    """The entries of the cache and of the store beneath as one; the cache's win."""
-    return StoreIterator(_merge(_Lookahead(cached), _Lookahead(beneath), order, forward), beneath.close)
+def merged(cached: Cached, beneath: Entries, rank: Rank, forward: bool, *, is_exact: bool = False) -> Entries:
+    """The entries of the cache and of the store beneath as one; the cache's win.
+
+    Only if it ``is_exact``, tombstones are respected backward, too.
+    """
+    mistakes_tombstones = not forward and not is_exact
+    entries = _merge(_Lookahead(cached), _Lookahead(beneath), rank, forward, mistakes_tombstones)
+    return StoreIterator(entries, beneath.close)
 
 
 def _merge(
-    cached: _Lookahead[tuple[bytes, CacheEntry]], beneath: _Lookahead[tuple[K, bytes]], order: Order[K], forward: bool
-) -> Iterator[tuple[K, Any]]:
-    # The windows of one key are exact backward, too: sliding windows are computed from them.
-    mistakes_tombstones = not forward and not order.of_one_key
+    cached: _Lookahead[tuple[bytes, CacheEntry]],
+    beneath: _Lookahead[tuple[bytes, bytes]],
+    rank: Rank,
+    forward: bool,
+    mistakes_tombstones: bool,
+) -> Iterator[tuple[bytes, Any]]:
     while True:
         if mistakes_tombstones:
-            _skip_tombstones(cached, beneath, order)
+            _skip_tombstones(cached, beneath, rank)
         ours, theirs = cached.peek(), beneath.peek()
         if ours is None and theirs is None:
             return
         if ours is not None and theirs is not None:
-            rank, other = order.cache_rank(ours[0]), order.store_rank(theirs[0])
-            if rank == other:
+            our_rank, their_rank = rank(ours[0]), rank(theirs[0])
+            if our_rank == their_rank:
                 beneath.pop()
-            elif (rank > other) is forward:
+            elif (our_rank > their_rank) is forward:
                 ours = None
         if ours is not None:
             cached.pop()
             if ours[1].value is not None or mistakes_tombstones:
-                yield order.to_key(ours[0]), ours[1].value
+                yield ours[0], ours[1].value
         elif theirs is not None:
             beneath.pop()
             yield theirs
 
 
 def _skip_tombstones(
-    cached: _Lookahead[tuple[bytes, CacheEntry]], beneath: _Lookahead[tuple[K, bytes]], order: Order[K]
+    cached: _Lookahead[tuple[bytes, CacheEntry]], beneath: _Lookahead[tuple[bytes, bytes]], rank: Rank
 ) -> None:
     # Kafka Streams compares here as if every iterator went forward. Backward, a tombstone is therefore lost (and the
     # entry it deletes shows) when the store's next key is greater, and shows up itself, with the value None, when it
@@ -97,9 +87,9 @@ def _skip_tombstones(
     while (ours := cached.peek()) is not None and ours[1].value is None:
         theirs = beneath.peek()
         if theirs is not None:
-            rank, other = order.cache_rank(ours[0]), order.store_rank(theirs[0])
-            if rank > other:
+            our_rank, their_rank = rank(ours[0]), rank(theirs[0])
+            if our_rank > their_rank:
                 return
-            if rank == other:
+            if our_rank == their_rank:
                 beneath.pop()
         cached.pop()

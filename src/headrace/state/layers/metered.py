@@ -6,25 +6,22 @@ They turn keys and values into bytes and back, and time what is done where metri
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from headrace.errors import ConfigError, OperatorTypeError, StreamsError
 from headrace.records import Change, Headers, Record
-from headrace.serde.bytes_keys import parse_session_key, parse_window_store_key
-from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
-from headrace.state.bytes_stores import (
-    BytesKeyValueStore,
-    BytesSessionStore,
-    BytesWindowStore,
-    SessionKey,
-    SessionValues,
-    WindowedValues,
-    WindowKey,
-    WindowValues,
+from headrace.serde.bytes_keys import (
+    parse_session_key,
+    parse_window_store_key,
+    session_key,
+    window_store_key,
+    window_store_start,
 )
+from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.state.bytes_stores import BytesKeyValueStore, BytesTimedStore, Entries
 from headrace.state.contracts import FlushListener, FlushReceiver, StoreContext, StoreIterator
 from headrace.state.kinds import StoreKind
 from headrace.state.layers.caching import Caching
@@ -151,7 +148,7 @@ class MeteredStore(ABC, Generic[S]):
         """The same in parts."""
         if not isinstance(self.inner, Caching):
             return False
-        typed_key = self._flushed_key
+        typed_key = self._entry_key
 
         def typed(key: bytes, new: bytes | None, old: bytes | None, timestamp: int, headers: Headers) -> None:
             loads = self._loads  # Bound when the store is initialised.
@@ -197,8 +194,13 @@ class MeteredStore(ABC, Generic[S]):
     def _typed_value(self, data: bytes | None) -> Any | None:
         return None if data is None else self._loads(data)
 
+    def _typed_entries(self, found: Entries) -> StoreIterator[Any, Any]:
+        key_of, value_of = self._entry_key, self._typed_value
+        return StoreIterator(((key_of(key), value_of(value)) for key, value in found), found.close)
+
     @abstractmethod
-    def _flushed_key(self, data: bytes) -> Any: ...
+    def _entry_key(self, data: bytes) -> Any:
+        """The typed key of an entry of the store of bytes."""
 
     def _note(self) -> None:
         origin = self._context.origin
@@ -293,15 +295,11 @@ class MeteredKeyValueStore(MeteredStore[BytesKeyValueStore]):
         found = self.inner.range(self._raw_bound(key_from), self._raw_bound(key_to), forward=forward)
         return self._typed_entries(found)
 
-    def _typed_entries(self, found: StoreIterator[bytes, bytes]) -> StoreIterator[Any, Any]:
-        key_of, value_of = self._typed_key, self._typed_value
-        return StoreIterator(((key_of(key), value_of(value)) for key, value in found), found.close)
-
-    def _flushed_key(self, data: bytes) -> Any:
+    def _entry_key(self, data: bytes) -> Any:
         return self._typed_key(data)
 
 
-class MeteredWindowStore(MeteredStore[BytesWindowStore]):
+class MeteredWindowStore(MeteredStore[BytesTimedStore]):
     """A typed window store."""
 
     timed = (
@@ -320,7 +318,7 @@ class MeteredWindowStore(MeteredStore[BytesWindowStore]):
 
     def __init__(
         self,
-        inner: BytesWindowStore,
+        inner: BytesTimedStore,
         kind: StoreKind,
         key_serde: Serde[Any] | None = None,
         value_serde: Serde[Any] | None = None,
@@ -336,21 +334,21 @@ class MeteredWindowStore(MeteredStore[BytesWindowStore]):
 
     def put(self, key: Any, value: Any | None, window_start: int) -> None:
         """Set the value of the window that starts at ``window_start``; None deletes. Expired windows are dropped."""
-        self.inner.put(self.raw_key(key), None if value is None else self._dumps(value), window_start)
+        self.inner.put(self._window_key(key, window_start), None if value is None else self._dumps(value))
         self._note()
 
     def fetch(self, key: Any, time: int) -> Any | None:
         """The value of the window that starts at ``time``."""
-        data = self.inner.fetch(self.raw_key(key), time)
+        data = self.inner.get(self._window_key(key, time))
         return None if data is None else self._loads(data)
 
     def fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
         """``(window start, value)`` of the windows of one key that start in the span, by time."""
-        return self._typed_values(self.inner.fetch_range(self.raw_key(key), time_from, time_to))
+        return self._typed_values(self.inner.fetch(self.raw_key(key), time_from, time_to))
 
     def backward_fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
         """As ``fetch_range``, latest first."""
-        return self._typed_values(self.inner.fetch_range(self.raw_key(key), time_from, time_to, forward=False))
+        return self._typed_values(self.inner.fetch(self.raw_key(key), time_from, time_to, forward=False))
 
     def fetch_keys(
         self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
@@ -382,27 +380,19 @@ class MeteredWindowStore(MeteredStore[BytesWindowStore]):
         """All windows of all keys, from the end."""
         return self._typed_entries(self.inner.fetch_all(0, MAX_TIMESTAMP, forward=False))
 
-    def _typed_values(self, found: WindowValues) -> StoreIterator[int, Any]:
+    def _typed_values(self, found: Entries) -> StoreIterator[int, Any]:
         value_of = self._typed_value
-        return StoreIterator(((start, value_of(value)) for start, value in found), found.close)
+        return StoreIterator(((window_store_start(key), value_of(value)) for key, value in found), found.close)
 
-    def _typed_entries(self, found: WindowedValues) -> StoreIterator[Windowed[Any], Any]:
-        return StoreIterator(self._windows(found), found.close)
+    def _window_key(self, key: Any, start: int) -> bytes:
+        return window_store_key(self._last_raw_key if key is self._last_key else self.raw_key(key), start)
 
-    def _windows(self, found: Iterator[tuple[WindowKey, bytes]]) -> Iterator[tuple[Windowed[Any], Any]]:
-        key_of, value_of = self._typed_key, self._typed_value
-        for (key, start), value in found:
-            yield Windowed(key_of(key), self._window(start)), value_of(value)
-
-    def _window(self, start: int) -> TimeWindow:
-        return TimeWindow(start, min(start + self.window_size_ms, MAX_TIMESTAMP))
-
-    def _flushed_key(self, data: bytes) -> Any:
+    def _entry_key(self, data: bytes) -> Any:
         key, start, _ = parse_window_store_key(data)
-        return Windowed(self._typed_key(key), self._window(start))
+        return Windowed(self._typed_key(key), TimeWindow(start, min(start + self.window_size_ms, MAX_TIMESTAMP)))
 
 
-class MeteredSessionStore(MeteredStore[BytesSessionStore]):
+class MeteredSessionStore(MeteredStore[BytesTimedStore]):
     """A typed session store."""
 
     timed = (
@@ -433,7 +423,7 @@ class MeteredSessionStore(MeteredStore[BytesSessionStore]):
 
     def fetch_session(self, key: Any, start: int, end: int) -> Any | None:
         """The value of the session of ``key`` from ``start`` to ``end``."""
-        return self._typed_value(self.inner.fetch_session(self.raw_key(key), start, end))
+        return self._typed_value(self.inner.get(session_key(self.raw_key(key), start, end)))
 
     def fetch(self, key: Any) -> StoreIterator[Windowed[Any], Any]:
         return self.find_sessions(key, 0, MAX_TIMESTAMP)
@@ -452,12 +442,12 @@ class MeteredSessionStore(MeteredStore[BytesSessionStore]):
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[Any], Any]:
         """The sessions of one key that end no earlier and start no later."""
-        return self._typed_entries(self.inner.find_sessions(self.raw_key(key), earliest_end, latest_start))
+        return self._typed_entries(self.inner.fetch(self.raw_key(key), earliest_end, latest_start))
 
     def backward_find_sessions(
         self, key: Any, earliest_end: int, latest_start: int
     ) -> StoreIterator[Windowed[Any], Any]:
-        found = self.inner.find_sessions(self.raw_key(key), earliest_end, latest_start, forward=False)
+        found = self.inner.fetch(self.raw_key(key), earliest_end, latest_start, forward=False)
         return self._typed_entries(found)
 
     def find_sessions_keys(
@@ -465,32 +455,24 @@ class MeteredSessionStore(MeteredStore[BytesSessionStore]):
     ) -> StoreIterator[Windowed[Any], Any]:
         """The sessions of a range of keys that end no earlier and start no later."""
         lower, upper = self._raw_bound(key_from), self._raw_bound(key_to)
-        return self._typed_entries(self.inner.find_sessions_keys(lower, upper, earliest_end, latest_start))
+        return self._typed_entries(self.inner.fetch_keys(lower, upper, earliest_end, latest_start))
 
     def backward_find_sessions_keys(
         self, key_from: Any | None, key_to: Any | None, earliest_end: int, latest_start: int
     ) -> StoreIterator[Windowed[Any], Any]:
         lower, upper = self._raw_bound(key_from), self._raw_bound(key_to)
-        found = self.inner.find_sessions_keys(lower, upper, earliest_end, latest_start, forward=False)
+        found = self.inner.fetch_keys(lower, upper, earliest_end, latest_start, forward=False)
         return self._typed_entries(found)
 
     def find_sessions_by_end(self, earliest_end: int, latest_end: int) -> StoreIterator[Windowed[Any], Any]:
         """The sessions of all keys that end in that span; only stores ordered by time can tell."""
-        return self._typed_entries(self.inner.find_sessions_by_end(earliest_end, latest_end))
+        return self._typed_entries(self.inner.fetch_all(earliest_end, latest_end))
 
-    def _raw_session(self, session: Windowed[Any]) -> SessionKey:
+    def _raw_session(self, session: Windowed[Any]) -> bytes:
         if session is None or session.window is None:
             raise OperatorTypeError("a session cannot be None", hint="Give a Windowed key with a SessionWindow.")
-        return self.raw_key(session.key), session.window.start, session.window.end
+        return session_key(self.raw_key(session.key), session.window.start, session.window.end)
 
-    def _typed_entries(self, found: SessionValues) -> StoreIterator[Windowed[Any], Any]:
-        return StoreIterator(self._sessions(found), found.close)
-
-    def _sessions(self, found: Iterator[tuple[SessionKey, bytes]]) -> Iterator[tuple[Windowed[Any], Any]]:
-        key_of, value_of = self._typed_key, self._typed_value
-        for (key, start, end), value in found:
-            yield Windowed(key_of(key), SessionWindow(start, end)), value_of(value)
-
-    def _flushed_key(self, data: bytes) -> Any:
+    def _entry_key(self, data: bytes) -> Any:
         key, start, end = parse_session_key(data)
         return Windowed(self._typed_key(key), SessionWindow(start, end))

@@ -12,70 +12,62 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from headrace.records import NO_HEADERS, NO_TIMESTAMP
-from headrace.serde.bytes_keys import parse_window_store_key, window_store_key, window_store_start
-from headrace.state.bytes_stores import BytesWindowStore, WindowedValues, WindowKey, WindowValues
+from headrace.serde.bytes_keys import window_store_start
+from headrace.state.bytes_stores import BytesTimedStore, Entries
 from headrace.state.cache import NO_RECORD, CacheEntry
 from headrace.state.contracts import StoreIterator
-from headrace.state.key_schemas import WindowKeySchema
+from headrace.state.key_schemas import WINDOW_KEYS
 from headrace.state.layers.caching import Caching
-from headrace.state.layers.merging import Cached, Order, merged, same
+from headrace.state.layers.merging import Cached, merged
 
 _SEGMENT_ID = struct.Struct(">q")
 _START = struct.Struct(">q")
 _BY_TIME, _BY_KEY = b"\0", b"\1"
 _PAST_INDEX = b"\2"
 _HEAD_SIZE = 9
-_NO_SEQUENCE = bytes(4)
 
 
-class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
+class TimeOrderedCachingWindowStore(Caching[BytesTimedStore]):
     """A window store ordered by time behind the cache."""
 
     remembered = ("_max_time", "_segment_ids")
 
-    def __init__(self, inner: BytesWindowStore, segment_interval_ms: int, *, with_index: bool) -> None:
+    def __init__(self, inner: BytesTimedStore, segment_interval_ms: int, *, with_index: bool) -> None:
         super().__init__(inner)
         self._interval_ms = segment_interval_ms
         self._with_index = with_index
-        self._schema = WindowKeySchema()
         self._max_time = NO_TIMESTAMP
         self._segment_ids: list[int] = []
-        self._by_time: Order[WindowKey] = Order(same, self._time_key, _window)
-        self._by_key: Order[WindowKey] = Order(same, self._index_key, _window)
 
-    def put(self, key: bytes, value: bytes | None, window_start: int) -> None:
-        self._note_segment(window_start)
-        self._write(self._time_key((key, window_start)), value)
+    def put(self, key: bytes, value: bytes | None) -> None:
+        start = window_store_start(key)
+        self._note_segment(start)
+        self._write(self._cache_key(key), value)
         if self._with_index:
             context = self._context.record_context or NO_RECORD
             entry = CacheEntry(b"", context._replace(topic="", headers=NO_HEADERS), dirty=True)
-            self._threads().put(self._cache, self._index_key((key, window_start)), entry)
-        self._max_time = max(self._max_time, window_start)
+            self._threads().put(self._cache, self._index_key(key), entry)
+        self._max_time = max(self._max_time, start)
 
-    def fetch(self, key: bytes, time: int) -> bytes | None:
-        """The value of the window that starts at ``time``, from the cache or else from the store beneath."""
-        entry = self._cache.get(self._time_key((key, time)))
-        return self.inner.fetch(key, time) if entry is None else entry.value
-
-    def fetch_range(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> WindowValues:
-        beneath = self.inner.fetch_range(key, time_from, time_to, forward=forward)
+    def fetch(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> Entries:
+        beneath = self.inner.fetch(key, time_from, time_to, forward=forward)
         cached = self._cached(key, key, time_from, time_to, forward, indexed=self._with_index)
-        return merged(cached, beneath, _BY_START, forward)
+        return merged(cached, beneath, window_store_start, forward, is_exact=True)
 
     def fetch_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
-    ) -> WindowedValues:
+    ) -> Entries:
         if key_from is not None and key_to is not None and key_from > key_to:
             return StoreIterator(())
         beneath = self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)
         cached = self._cached(key_from, key_to, time_from, time_to, forward, indexed=self._with_index)
-        return merged(cached, beneath, self._by_key if self._with_index else self._by_time, forward)
+        return merged(cached, beneath, self._index_key if self._with_index else self._cache_key, forward)
 
-    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> WindowedValues:
+    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> Entries:
         """The windows of all keys that start in the span, by time, then key."""
         beneath = self.inner.fetch_all(time_from, time_to, forward=forward)
         cached = self._cached(None, None, time_from, time_to, forward, indexed=False)
-        return merged(cached, beneath, self._by_time, forward)
+        return merged(cached, beneath, self._cache_key, forward)
 
     def _cached(
         self,
@@ -95,23 +87,24 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
             else:
                 first = prefix + _BY_TIME + _START.pack(max(0, time_from))
                 found.append(self._cache.scan(first, prefix + _BY_KEY, forward=forward))
-        matches = self._schema.matcher(key_from, key_to, time_from, time_to)
-        return (entry for entry in chain.from_iterable(found) if matches(_plain_key(entry[0])))
+        matches = WINDOW_KEYS.matcher(key_from, key_to, time_from, time_to)
+        entries = ((self._store_key(cache_key), entry) for cache_key, entry in chain.from_iterable(found))
+        return (entry for entry in entries if matches(entry[0]))
 
     def _scan_index(
         self, prefix: bytes, key_from: bytes | None, key_to: bytes | None, time_to: int, forward: bool
     ) -> Cached:
-        lower = _BY_KEY if key_from is None else _BY_KEY + self._schema.lower_bound(key_from)
-        upper = _PAST_INDEX if key_to is None else _BY_KEY + self._schema.upper_bound(key_to, time_to)
+        lower = _BY_KEY if key_from is None else _BY_KEY + WINDOW_KEYS.lower_bound(key_from)
+        upper = _PAST_INDEX if key_to is None else _BY_KEY + WINDOW_KEYS.upper_bound(key_to, time_to)
         keys = self._cache.keys(prefix + lower, prefix + upper, forward=forward)
         # The entries are taken now, as in every iterator of a cache, and used when they are read.
-        return self._use([(key, self._cache.peek(self._time_key(_window(key)))) for key in keys])
+        return self._use([(key, self._cache.peek(self._cache_key(self._store_key(key)))) for key in keys])
 
     def _use(self, found: list[tuple[bytes, CacheEntry | None]]) -> Cached:
         for index_key, entry in found:
             self._cache.get(index_key)
             if entry is not None:
-                self._cache.get(self._time_key(_window(index_key)))
+                self._cache.get(self._cache_key(self._store_key(index_key)))
                 yield index_key, entry
 
     def _segments(self, time_from: int, time_to: int, forward: bool) -> Iterator[int]:
@@ -132,52 +125,22 @@ class TimeOrderedCachingWindowStore(Caching[BytesWindowStore]):
             by_time = cache_key
             value: CacheEntry | None = entry
             if cache_key[_SEGMENT_ID.size : _HEAD_SIZE] == _BY_KEY:
-                by_time = self._time_key(_window(cache_key))
+                by_time = self._cache_key(self._store_key(cache_key))
                 value = None if by_time in done else self._cache.get(by_time)
             if value is not None and by_time not in done:
                 done.add(by_time)
                 yield by_time, value
 
-    def _time_key(self, window: WindowKey) -> bytes:
-        key, start = window
-        return b"".join((self._segment(start), _BY_TIME, _START.pack(start), key, _NO_SEQUENCE))
+    def _cache_key(self, key: bytes) -> bytes:
+        return self._segment(key) + _BY_TIME + WINDOW_KEYS.time_first(key)
 
-    def _index_key(self, window: WindowKey) -> bytes:
-        return self._segment(window[1]) + _BY_KEY + window_store_key(*window)
+    def _index_key(self, key: bytes) -> bytes:
+        return self._segment(key) + _BY_KEY + key
 
-    def _segment(self, time: int) -> bytes:
-        return _SEGMENT_ID.pack(time // self._interval_ms)
+    def _segment(self, key: bytes) -> bytes:
+        return _SEGMENT_ID.pack(window_store_start(key) // self._interval_ms)
 
     def _store_key(self, cache_key: bytes) -> bytes:
-        return _plain_key(cache_key)
-
-    def _read_beneath(self, cache_key: bytes) -> bytes | None:
-        return self.inner.fetch(*_window(cache_key))
-
-    def _write_beneath(self, cache_key: bytes, value: bytes | None) -> None:
-        key, start = _window(cache_key)
-        self.inner.put(key, value, start)
-
-
-def _plain_key(cache_key: bytes) -> bytes:
-    """The key as window stores have it: key, start, sequence number."""
-    rest = cache_key[_HEAD_SIZE:]
-    if cache_key[_SEGMENT_ID.size : _HEAD_SIZE] == _BY_KEY:
-        return rest
-    return rest[8:-4] + rest[:8] + rest[-4:]
-
-
-def _window(cache_key: bytes) -> WindowKey:
-    key, start, _ = parse_window_store_key(_plain_key(cache_key))
-    return key, start
-
-
-def _start(cache_key: bytes) -> int:
-    return window_store_start(_plain_key(cache_key))
-
-
-def _start_itself(start: int) -> int:
-    return start
-
-
-_BY_START: Order[int] = Order(_start, _start_itself, _start, of_one_key=True)
+        rest = cache_key[_HEAD_SIZE:]
+        is_index = cache_key[_SEGMENT_ID.size : _HEAD_SIZE] == _BY_KEY
+        return rest if is_index else WINDOW_KEYS.time_last(rest)

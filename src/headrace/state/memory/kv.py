@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from headrace.records import NO_HEADERS, Headers
-from headrace.state.bytes_stores import KeyValues, next_prefix
+from headrace.state.bytes_stores import Entries, next_prefix
 from headrace.state.contracts import StoreIterator
 from headrace.state.memory.sorted_map import SortedMap
 from headrace.state.memory.store import MemoryStore
@@ -56,11 +56,11 @@ class InMemoryKeyValueStore(MemoryStore):
     def delete(self, key: bytes) -> bytes | None:
         return self._map.remove(key)
 
-    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between."""
         return StoreIterator(self._map.items(key_from, key_to, forward=forward))
 
-    def prefix_scan(self, prefix: bytes) -> KeyValues:
+    def prefix_scan(self, prefix: bytes) -> Entries:
         entries = self._map.items(prefix, next_prefix(prefix))
         return StoreIterator(entry for entry in entries if entry[0].startswith(prefix))
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from headrace.records import NO_HEADERS, Headers
-from headrace.state.bytes_stores import KeyValues
+from headrace.state.bytes_stores import Entries
 from headrace.state.contracts import StoreIterator
 from headrace.state.memory.store import MemoryStore
 
@@ -74,7 +74,7 @@ class LRUStore(MemoryStore):
         self._note(key)
         return self._entries.pop(key, None)
 
-    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between."""
         found = [
             entry
@@ -83,7 +83,7 @@ class LRUStore(MemoryStore):
         ]
         return StoreIterator(self._in_order(found, forward))
 
-    def prefix_scan(self, prefix: bytes) -> KeyValues:
+    def prefix_scan(self, prefix: bytes) -> Entries:
         return StoreIterator(self._in_order([e for e in self._entries.items() if e[0].startswith(prefix)], True))
 
     def approximate_num_entries(self) -> int:

@@ -30,9 +30,10 @@ class SortedMap(Generic[K, V]):
     def __init__(self) -> None:
         self.entries: dict[K, V] = {}
         """For reading, and for new values of keys that are there; ``put`` and ``remove`` keep the order."""
+        # The other two are there once it is: many a map is never read in order.
         self._sorted: list[Any] | None = None
-        self._added: set[K] = set()
-        self._removed: set[K] = set()
+        self._added: set[K]
+        self._removed: set[K]
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -57,8 +58,6 @@ class SortedMap(Generic[K, V]):
     def clear(self) -> None:
         self.entries.clear()
         self._sorted = None
-        self._added.clear()
-        self._removed.clear()
 
     def keys(self, first: K | None, last: K | None, *, forward: bool = True) -> list[K]:
         """The keys from ``first`` to ``last``, both included, as they are now; None leaves an end open."""
@@ -85,6 +84,7 @@ class SortedMap(Generic[K, V]):
 
     def _ordered(self) -> list[Any]:
         if self._sorted is None:
+            self._added, self._removed = set(), set()
             self._sorted = sorted(self.entries)
             return self._sorted
         if self._removed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headrace.records import NO_HEADERS, Headers
-from headrace.state.bytes_stores import KeyValues, next_prefix
+from headrace.state.bytes_stores import Entries, next_prefix
 from headrace.state.contracts import StateStore, StoreContext, StoreIterator
 from headrace.state.rocksdb.database import Database
 from headrace.state.rocksdb.store import DatabaseStore
@@ -47,16 +47,16 @@ class RocksDBStore(DatabaseStore):
         self.put(key, None)
         return current
 
-    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> KeyValues:
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between."""
         return self._scan(key_from or b"", None if key_to is None else key_to + b"\0", forward)
 
-    def prefix_scan(self, prefix: bytes) -> KeyValues:
+    def prefix_scan(self, prefix: bytes) -> Entries:
         return self._scan(prefix, next_prefix(prefix), True)
 
     def approximate_num_entries(self) -> int:
         return self._open_database().approximate_num_entries()
 
-    def _scan(self, start: bytes, end: bytes | None, forward: bool) -> KeyValues:
+    def _scan(self, start: bytes, end: bytes | None, forward: bool) -> Entries:
         scan = self._open_database().scan(start, end, reverse=not forward)
         return StoreIterator(scan, scan.close)

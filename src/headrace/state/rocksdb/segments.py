@@ -10,10 +10,14 @@ from __future__ import annotations
 import struct
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
+from typing import NoReturn
 
+from headrace.errors import UnsupportedError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers
-from headrace.state.contracts import StateStore, StoreContext
-from headrace.state.key_schemas import KeySchema, Matches
+from headrace.serde.bytes_keys import numbered
+from headrace.state.bytes_stores import Entries
+from headrace.state.contracts import StateStore, StoreContext, StoreIterator
+from headrace.state.key_schemas import MAX_SEQUENCE, SESSION_KEYS, WINDOW_KEYS, KeySchema, Matches
 from headrace.state.rocksdb.database import Database
 from headrace.state.rocksdb.store import DatabaseStore
 from headrace.state.value_codecs import PLAIN, ValueCodec
@@ -23,7 +27,9 @@ RESERVED = b"\xff" * 8
 
 _ID = struct.Struct(">q")
 
-Entries = Iterator[tuple[bytes, bytes]]
+Found = Iterator[tuple[bytes, bytes]]
+Bounds = tuple[bytes | None, bytes | None]
+"""The first and the last key of a stretch of a segment; None is an open end."""
 
 
 class Segments:
@@ -66,7 +72,7 @@ class Segments:
         ids = self._ids[low : bisect_right(self._ids, self.id_of(time_to))]
         return ids if forward else ids[::-1]
 
-    def scan(self, segment_id: int, lower: bytes | None, upper: bytes | None, *, forward: bool) -> Entries:
+    def scan(self, segment_id: int, lower: bytes | None, upper: bytes | None, *, forward: bool) -> Found:
         """The entries of one segment between two keys, both included."""
         prefix = _ID.pack(segment_id)
         end = _ID.pack(segment_id + 1) if upper is None else prefix + upper + b"\0"
@@ -94,17 +100,24 @@ def _existing_ids(database: Database) -> Iterator[int]:
 
 
 class SegmentedStore(DatabaseStore):
-    """A store of entries that expire by time; window and session stores are made of it."""
+    """A store of entries that expire by time. Iterators go by segment, inside it by key, then time.
 
-    remembered: tuple[str, ...] = ("_stream_time",)
+    A store that retains duplicates numbers them; there a put of None does nothing.
+    """
 
-    def __init__(self, name: str, retention_ms: int, segment_interval_ms: int, schema: KeySchema) -> None:
+    remembered: tuple[str, ...] = ("_stream_time", "_sequence")
+    _schema: KeySchema
+
+    def __init__(
+        self, name: str, retention_ms: int, segment_interval_ms: int, *, retain_duplicates: bool = False
+    ) -> None:
         super().__init__(name)
         self.codec: ValueCodec = PLAIN
-        self._schema = schema
+        self.retain_duplicates = retain_duplicates
         self._retention_ms = retention_ms
         self._segment_interval_ms = segment_interval_ms
         self._stream_time = NO_TIMESTAMP
+        self._sequence = 0
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
         self._context = context
@@ -116,51 +129,54 @@ class SegmentedStore(DatabaseStore):
         """Apply one record of the changelog; one that has expired is left out and not counted."""
         self._write(key, self.codec.from_changelog(value, timestamp, headers))
 
-    def put_entry(self, key: bytes, value: bytes | None) -> None:
+    def put(self, key: bytes, value: bytes | None) -> None:
         """Write an entry; dropped when its segment has expired."""
         self._open_database()
+        if self.retain_duplicates:
+            if value is None:
+                return
+            self._sequence = (self._sequence + 1) & MAX_SEQUENCE
+            key = numbered(key, self._sequence)
         if not self._write(key, value):
             self._context.drop("expired-segment")
 
-    def remove_entry(self, key: bytes) -> None:
-        """Delete an entry."""
+    def remove(self, key: bytes) -> None:
         self._open_database()
         time = self._schema.time_of(key)
         self._stream_time = max(self._stream_time, time)
         self._delete_at(self._segments.id_of(time), key)
 
-    def get_entry(self, key: bytes) -> bytes | None:
-        """The value of an entry, unless it is too old."""
+    def get(self, key: bytes) -> bytes | None:
+        """The value of an entry (among duplicates, the last one put into the store), unless it is too old."""
         self._open_database()
+        if self.retain_duplicates:
+            key = numbered(key, self._sequence)
         time = self._schema.time_of(key)
         return None if time < self._first_live() else self._get_at(self._segments.id_of(time), key)
 
-    def fetch_key(self, key: bytes, time_from: int, time_to: int, *, forward: bool) -> Entries:
+    def fetch(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> Entries:
         first = max(time_from, self._first_live())
         bounds = self._schema.fixed_bounds(key, first, time_to)
-        return self._fetch(key, key, first, time_to, bounds, forward)
+        return StoreIterator(self._fetch(key, key, first, time_to, bounds, forward))
 
-    def fetch_range_of_keys(
-        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool
+    def fetch_keys(
+        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, *, forward: bool = True
     ) -> Entries:
         if key_from is not None and key_to is not None and key_from > key_to:
-            return iter(())
+            return StoreIterator(())
         first = max(time_from, self._first_live())
         lower = None if key_from is None else self._schema.lower_bound(key_from)
         upper = None if key_to is None else self._schema.upper_bound(key_to, time_to)
-        return self._fetch(key_from, key_to, first, time_to, (lower, upper), forward)
+        return StoreIterator(self._fetch(key_from, key_to, first, time_to, (lower, upper), forward))
+
+    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> Entries:
+        return self.fetch_keys(None, None, time_from, time_to, forward=forward)
 
     def _fetch(
-        self,
-        key_from: bytes | None,
-        key_to: bytes | None,
-        time_from: int,
-        time_to: int,
-        bounds: tuple[bytes | None, bytes | None],
-        forward: bool,
-    ) -> Entries:
+        self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, bounds: Bounds, forward: bool
+    ) -> Found:
         self._open_database()
-        if self._schema.needs_time_range and time_to < time_from:
+        if self._schema.by_start and time_to < time_from:
             return iter(())
         ids = self._segments.between(time_from, self._schema.last_time(time_to), forward=forward)
         matches = self._schema.matcher(key_from, key_to, time_from, time_to)
@@ -190,7 +206,22 @@ class SegmentedStore(DatabaseStore):
     def _delete_at(self, segment_id: int, key: bytes) -> None:
         self._segments.delete(segment_id, key)
 
-    def _scan(
-        self, segment_id: int, bounds: tuple[bytes | None, bytes | None], matches: Matches, forward: bool
-    ) -> Entries:
+    def _scan(self, segment_id: int, bounds: Bounds, matches: Matches, forward: bool) -> Found:
         return (entry for entry in self._segments.scan(segment_id, *bounds, forward=forward) if matches(entry[0]))
+
+
+class RocksDBWindowStore(SegmentedStore):
+    """Values by window."""
+
+    _schema = WINDOW_KEYS
+
+
+class RocksDBSessionStore(SegmentedStore):
+    """Values by session; the segment is that of its end."""
+
+    _schema = SESSION_KEYS
+
+    def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> NoReturn:
+        """Refused: the entries are not in order of time."""
+        message = f"store {self.name} cannot look for sessions by their end alone"
+        raise UnsupportedError(message, hint="Use an in-memory session store, or ask for a range of keys.")
