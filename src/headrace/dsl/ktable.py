@@ -31,7 +31,8 @@ from headrace.processors.table_map_values import TableMapValues
 from headrace.processors.table_to_stream import TableToStream
 from headrace.processors.table_transform_values import TableTransformValues
 from headrace.serde.windowed import windowed_or_none
-from headrace.state.buffers.suppress import SuppressBufferBuilder
+from headrace.state.buffers.suppress import SuppressBuffer, suppress_buffer
+from headrace.state.operator_store import OperatorStoreBuilder
 from headrace.type_variables import K2, V2, K, OtherK, OtherV, V
 from headrace.windows import Suppressed
 
@@ -301,7 +302,7 @@ class KTable(View[K, V]):
         # As in Kafka Streams, the sources above are hidden: the result takes no part in co-partitioning checks.
         return KTable(name, self.key_serde, self.value_serde, (self.name,), None, supplier, node, self.builder)
 
-    def _suppression_buffer(self, suppressed: Suppressed) -> SuppressBufferBuilder:
+    def _suppression_buffer(self, suppressed: Suppressed) -> OperatorStoreBuilder[SuppressBuffer]:
         logging = suppressed.buffer.logging
         if suppressed.name is None:
             store_name = self.builder.new_store_name(names.TABLE_SUPPRESS)
@@ -309,7 +310,7 @@ class KTable(View[K, V]):
                 self.builder.note_implicit_names(changelog_topic=f"{store_name}-changelog")
         else:
             store_name = f"{suppressed.name}-store"
-        buffer = SuppressBufferBuilder(store_name, self.key_serde, self.value_serde)
+        buffer = suppress_buffer(store_name, self.key_serde, self.value_serde)
         if logging is False:
             return buffer.with_logging_disabled()
         return buffer.with_logging_enabled(logging if isinstance(logging, dict) else {})

@@ -20,7 +20,7 @@ from headrace.processors.pass_through import PassThrough
 from headrace.processors.self_join import SelfJoin
 from headrace.processors.stream_stream_join import JoinClocks, StreamStreamJoin
 from headrace.processors.stream_table_join import StreamGlobalTableJoin, StreamTableJoin
-from headrace.state.buffers.stream_table import StreamTableBufferBuilder
+from headrace.state.buffers.stream_table import stream_table_buffer
 from headrace.windows import JoinWindows
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def join_table(
     buffer = None
     if grace_ms is not None:
         _check_versioned(table)
-        buffer = StreamTableBufferBuilder(
+        buffer = stream_table_buffer(
             f"{name}-Buffer", key_serde, value_serde or stream.value_serde, grace_ms=grace_ms, topic=name
         )
         if generated:

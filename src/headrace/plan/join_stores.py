@@ -10,7 +10,7 @@ from headrace.errors import StreamsError, user_line
 from headrace.plan import names
 from headrace.plan.stores import dsl_stores
 from headrace.state.join_window import join_window
-from headrace.state.outer_join import OuterJoinStoreBuilder
+from headrace.state.outer_join import outer_join_store
 from headrace.state.store_builder import StoreBuilder
 from headrace.windows import EmitStrategy, JoinWindows
 
@@ -115,7 +115,7 @@ class WaitingStore(StoreBuilder):
         if example is None:
             example = _dsl_stores(joined, config)[0].key_value_store(self.name, "PLAIN")
         serdes = joined.key_serde, joined.value_serde, joined.other_value_serde
-        builder = OuterJoinStoreBuilder(self.name, *serdes, in_memory=not example.get().persistent)
+        builder = outer_join_store(self.name, *serdes, in_memory=not example.get().persistent)
         return builder.with_logging(self.logging_enabled, self.log_config)
 
 

@@ -15,7 +15,8 @@ from headrace.records import NO_TIMESTAMP, Change, Record, RecordContext, ValueA
 from headrace.windows import BufferConfig, BufferFull
 
 if TYPE_CHECKING:
-    from headrace.state.buffers.suppress import Eviction, SuppressBuffer, SuppressBufferBuilder
+    from headrace.state.buffers.suppress import Eviction, SuppressBuffer
+    from headrace.state.operator_store import OperatorStoreBuilder
 
 
 @dataclass
@@ -27,7 +28,7 @@ class Suppress:
     """
 
     parent: TableSupplier
-    store: SuppressBufferBuilder
+    store: OperatorStoreBuilder[SuppressBuffer]
     """The builder of the buffer."""
     limits: BufferConfig
     wait_ms: int

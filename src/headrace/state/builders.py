@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import OperatorTypeError
+from headrace.errors import IllegalStateError, OperatorTypeError
 from headrace.serde.given import given_serde
-from headrace.state.kinds import WINDOW, StoreKind
+from headrace.state.kinds import VERSIONED, WINDOW, StoreKind
 from headrace.state.layers.adapters import plain_as_timestamped
 from headrace.state.layers.headers import HEADERS, SESSION_HEADERS, for_headers, session_for_headers
 from headrace.state.layers.key_value_caching import CachingKeyValueStore
@@ -25,6 +25,7 @@ from headrace.state.layers.logging import (
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
 from headrace.state.layers.time_ordered_caching import TimeOrderedCachingWindowStore
 from headrace.state.layers.timed_caching import CachingSessionStore, CachingWindowStore
+from headrace.state.layers.versioned import ChangeLoggingVersionedStore, MeteredVersionedStore
 from headrace.state.store_builder import StoreBuilder
 from headrace.state.suppliers import TimeOrderedWindowSupplier
 from headrace.state.value_codecs import PLAIN, TIMESTAMPED, ValueCodec
@@ -40,8 +41,8 @@ class _Shape:
     """The layers of one shape of stores; the cache is told of the supplier."""
 
     with_changelog: Callable[[Any, ValueCodec], Any]
-    with_cache: Callable[[Any, Any], Any]
     typed: Callable[..., Any]
+    with_cache: Callable[[Any, Any], Any] | None = None
     options: tuple[str, ...] = ()
     """What the typed store wants to know of the supplier."""
 
@@ -58,6 +59,7 @@ _SHAPES = {
         with_cache=lambda store, supplier: CachingKeyValueStore(store),
         typed=MeteredKeyValueStore,
     ),
+    "versioned": _Shape(with_changelog=ChangeLoggingVersionedStore, typed=MeteredVersionedStore),
     "window": _Shape(
         with_changelog=ChangeLoggingTimedStore,
         with_cache=_cached_window,
@@ -94,7 +96,9 @@ class TypedStoreBuilder(StoreBuilder):
         self.key_serde = given_serde("key_serde", key_serde)
         self.value_serde = given_serde("value_serde", value_serde)
         self.is_window_store = kind.is_windowed
+        self.is_versioned_store = kind == VERSIONED
         self.retention_ms = getattr(supplier, "retention_ms", None)
+        self.history_ms = getattr(supplier, "history_ms", None)
         self.codec = _codec_of(kind) if codec is None else codec
         self._stored = kind
         if codec is None and kind == WINDOW and supplier.retain_duplicates:
@@ -103,6 +107,12 @@ class TypedStoreBuilder(StoreBuilder):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {self.supplier!r}>"
+
+    def with_caching_enabled(self) -> TypedStoreBuilder:
+        if self.is_versioned_store:
+            # A cache would lose versions.
+            raise IllegalStateError("versioned stores cannot be cached", hint="Leave caching off for this store.")
+        return super().with_caching_enabled()
 
     def build(self) -> Any:
         supplier, shape = self.supplier, _SHAPES[self._stored.shape]
@@ -113,7 +123,7 @@ class TypedStoreBuilder(StoreBuilder):
             store = with_changelog(store, self.codec)
         if self.caching_enabled and has_duplicates:
             log.warning("store %s retains duplicates and is therefore not cached", self.name)
-        elif self.caching_enabled:
+        elif self.caching_enabled and shape.with_cache is not None:
             store = shape.with_cache(store, supplier)
         return shape.typed(
             store,

@@ -32,7 +32,7 @@ def layers(store: Any) -> Iterator[Any]:
     """A store and the layers below it, from the outermost to the one that holds the bytes."""
     while store is not None:
         yield store
-        store = getattr(store, "inner", None) or getattr(store, "bytes_store", None)
+        store = getattr(store, "inner", None)
 
 
 def store_snapshot(store: Any) -> list[dict[str, Any]]:

@@ -15,8 +15,15 @@ from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, ConfigError, OperatorTypeError
 from headrace.guesses import missing_name
 from headrace.state.builders import TypedStoreBuilder
-from headrace.state.kinds import KEY_VALUE, SESSION, TIMESTAMPED_KEY_VALUE, TIMESTAMPED_WINDOW, WINDOW, StoreKind
-from headrace.state.layers.versioned import VersionedStoreBuilder
+from headrace.state.kinds import (
+    KEY_VALUE,
+    SESSION,
+    TIMESTAMPED_KEY_VALUE,
+    TIMESTAMPED_WINDOW,
+    VERSIONED,
+    WINDOW,
+    StoreKind,
+)
 from headrace.state.suppliers import (
     InMemoryKeyValueSupplier,
     InMemorySessionSupplier,
@@ -227,7 +234,7 @@ def timestamped_key_value(
 
 def versioned_key_value(
     supplier: Any, key_serde: GivenSerde[Any] | None = None, value_serde: GivenSerde[Any] | None = None
-) -> VersionedStoreBuilder:
+) -> TypedStoreBuilder:
     """A builder of versioned key-value stores: ``put(key, value, timestamp)``, ``get(key, as_of)``.
 
     >>> versioned_key_value(versioned("prices", history=60_000)).name
@@ -235,7 +242,7 @@ def versioned_key_value(
     """
     if supplier is None:
         raise OperatorTypeError("a store builder needs a supplier", hint='For example stores.versioned("name", day).')
-    return VersionedStoreBuilder(supplier, key_serde, value_serde)
+    return TypedStoreBuilder(VERSIONED, supplier, key_serde, value_serde)
 
 
 def window(

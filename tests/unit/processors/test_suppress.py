@@ -11,7 +11,7 @@ from headrace import serde
 from headrace.errors import StreamsError
 from headrace.processors.suppress import Suppress
 from headrace.records import Headers, Record, RecordContext
-from headrace.state.buffers.suppress import SuppressBufferBuilder
+from headrace.state.buffers.suppress import suppress_buffer
 from headrace.windows import BufferConfig, TimeWindow, Windowed
 from tests.unit.processors.table_fakes import FakeContext, FakeStore, FakeTable, change, row, started
 
@@ -34,7 +34,7 @@ def suppress(
     limits: BufferConfig = UNBOUNDED, *, wait_ms: int = 10, size_ms: int | None = None
 ) -> tuple[Suppress, BufferContext]:
     key_serde: Any = serde.string() if size_ms is None else serde.windowed(serde.string(), size_ms)
-    builder = SuppressBufferBuilder("buffer", key_serde, serde.string())
+    builder = suppress_buffer("buffer", key_serde, serde.string())
     builder.with_logging_disabled()
     context = BufferContext(buffer=builder.build(), parent=FakeStore())
     context.stores["buffer"].init(context)

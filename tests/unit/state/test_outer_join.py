@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headrace import serde as serdes
-from headrace.state.outer_join import OuterJoinStore, OuterJoinStoreBuilder
+from headrace.state.outer_join import OuterJoinStore, outer_join_store
 from tests.unit.state.fake_context import FakeContext
 
 
@@ -16,7 +16,7 @@ def context(tmp_path: Path) -> FakeContext:
 
 @pytest.fixture(params=[True, False], ids=["in_memory", "rocksdb"])
 def store(request: pytest.FixtureRequest, context: FakeContext) -> OuterJoinStore:
-    builder = OuterJoinStoreBuilder("W", serdes.string(), serdes.string(), serdes.long(), in_memory=request.param)
+    builder = outer_join_store("W", serdes.string(), serdes.string(), serdes.long(), in_memory=request.param)
     store = builder.build()
     store.init(context)
     return store
@@ -80,7 +80,7 @@ def test_entries_may_be_removed_while_they_are_read(store: OuterJoinStore) -> No
 def test_the_changelog_restores_the_rows(store: OuterJoinStore, context: FakeContext, tmp_path: Path) -> None:
     store.put((3, True, "A"), "a")
     other = FakeContext(tmp_path / "other")
-    builder = OuterJoinStoreBuilder("W", None, None, serdes.long(), in_memory=True)
+    builder = outer_join_store("W", None, None, serdes.long(), in_memory=True)
     restored = builder.with_logging_disabled().build()
     restored.init(other)
 

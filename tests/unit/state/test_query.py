@@ -8,11 +8,11 @@ from headrace import serde as serdes
 from headrace.errors import ArgumentError, UnsupportedError
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp, VersionedRecord
 from headrace.state import stores
-from headrace.state.kinds import StoreKind
+from headrace.state.kinds import VERSIONED, StoreKind
 from headrace.state.layers.headers import HEADERS
 from headrace.state.layers.key_value_caching import CachingKeyValueStore
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
-from headrace.state.layers.versioned import VersionedStore
+from headrace.state.layers.versioned import MeteredVersionedStore
 from headrace.state.memory.kv import InMemoryKeyValueStore
 from headrace.state.memory.timed import InMemorySessionStore, InMemoryWindowStore
 from headrace.state.position import Position, PositionBound
@@ -149,7 +149,7 @@ def test_queries_a_store_does_not_know_fail(kv: MeteredKeyValueStore) -> None:
 
 
 def test_a_versioned_store_is_asked_for_versions(context: FakeContext) -> None:
-    store = VersionedStore(RocksDBVersionedStore("V", 100, 30), serdes.string(), serdes.string(), logging=False)
+    store = MeteredVersionedStore(RocksDBVersionedStore("V", 100, 30), VERSIONED, serdes.string(), serdes.string())
     store.init(context)
     store.put("k", "a", 10)
     store.put("k", "b", 20)

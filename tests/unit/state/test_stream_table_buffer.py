@@ -6,7 +6,7 @@ import pytest
 
 from headrace import serde as serdes
 from headrace.records import Record, RecordContext
-from headrace.state.buffers.stream_table import StreamTableBuffer, StreamTableBufferBuilder
+from headrace.state.buffers.stream_table import StreamTableBuffer, stream_table_buffer
 from headrace.state.buffers.suppress import Eviction
 from headrace.windows import MAX_TIMESTAMP
 from tests.unit.state.fake_context import FakeContext
@@ -18,7 +18,7 @@ def context(tmp_path: Path) -> FakeContext:
 
 
 def opened(context: FakeContext, grace_ms: int = 10) -> StreamTableBuffer:
-    buffer = StreamTableBufferBuilder("J-Buffer", serdes.string(), serdes.string(), grace_ms=grace_ms).build()
+    buffer = stream_table_buffer("J-Buffer", serdes.string(), serdes.string(), grace_ms=grace_ms).build()
     buffer.init(context)
     return buffer
 

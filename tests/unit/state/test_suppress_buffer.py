@@ -8,7 +8,7 @@ import pytest
 from headrace import serde as serdes
 from headrace.records import Change, Headers, Record, RecordContext
 from headrace.state.buffers.hash_order import HashOrderedSet
-from headrace.state.buffers.suppress import Eviction, SuppressBuffer, SuppressBufferBuilder
+from headrace.state.buffers.suppress import Eviction, SuppressBuffer, suppress_buffer
 from headrace.state.buffers.values import BufferValue
 from headrace.windows import MAX_TIMESTAMP
 from tests.unit.state.fake_context import FakeContext
@@ -23,7 +23,7 @@ def context(tmp_path: Path) -> FakeContext:
 
 @pytest.fixture
 def buffer(context: FakeContext) -> SuppressBuffer:
-    buffer = SuppressBufferBuilder("B", serdes.string(), serdes.long()).build()
+    buffer = suppress_buffer("B", serdes.string(), serdes.long()).build()
     buffer.init(context)
     return buffer
 
@@ -101,7 +101,7 @@ def test_the_changelog_restores_the_buffer(buffer: SuppressBuffer, context: Fake
     buffer.flush()
     evict(buffer, 5)
     buffer.flush()
-    restored = SuppressBufferBuilder("B", serdes.string(), serdes.long()).build()
+    restored = suppress_buffer("B", serdes.string(), serdes.long()).build()
     other = FakeContext(tmp_path)
     restored.init(other)
 
@@ -113,7 +113,7 @@ def test_the_changelog_restores_the_buffer(buffer: SuppressBuffer, context: Fake
 
 
 def test_without_logging_nothing_is_logged(context: FakeContext) -> None:
-    buffer = SuppressBufferBuilder("B", serdes.string(), serdes.long()).with_logging_disabled().build()
+    buffer = suppress_buffer("B", serdes.string(), serdes.long()).with_logging_disabled().build()
     buffer.init(context)
     put(buffer, 1, "k", 1)
     buffer.flush()

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import OperatorTypeError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, Record, RecordContext
-from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.buffers.suppress import Eviction
 from headrace.state.buffers.values import BufferValue
-from headrace.state.contracts import FlushListener, StoreContext
+from headrace.state.contracts import StoreContext
 from headrace.state.key_schemas import MAX_SEQUENCE
 from headrace.state.kinds import StoreKind
+from headrace.state.operator_store import OperatorStore, OperatorStoreBuilder
 from headrace.state.rocksdb.database import Database
-from headrace.state.store_builder import StoreBuilder
 from headrace.windows import MAX_TIMESTAMP
 
 if TYPE_CHECKING:
@@ -28,16 +27,17 @@ _PREFIX = b"\0"
 _TIME = struct.Struct(">q")
 _SEQUENCE = struct.Struct(">i")
 _NO_BUFFER_TIME = bytes(8)
-_KIND = StoreKind("stream_table_buffer")
 
 
-class StreamTableBuffer:
+class StreamTableBuffer(OperatorStore):
     """Stream records by time, key and arrival, until stream time has passed them by the grace period."""
 
     persistent = True
     retain_duplicates = True
-    kind = _KIND
+    kind = StoreKind("stream_table_buffer")
+    null_key = "the key of a buffered record cannot be None"
     remembered = ("_stream_time", "_sequence", "num_records", "buffer_size", "min_timestamp")
+    _database: Any = None
 
     def __init__(
         self,
@@ -49,14 +49,10 @@ class StreamTableBuffer:
         topic: str,
         logging: bool,
     ) -> None:
-        self.name = name
-        self._serdes_given = key_serde, value_serde
+        super().__init__(name, key_serde, value_serde, logging=logging, topic=topic)
         self._grace_ms = grace_ms
-        self._topic = topic
-        self._logging = logging
         self._stream_time = NO_TIMESTAMP
         self._sequence = 0
-        self._database: Any = None
         self.num_records = 0
         self.buffer_size = 0
         self.min_timestamp = MAX_TIMESTAMP
@@ -65,33 +61,20 @@ class StreamTableBuffer:
     def is_open(self) -> bool:
         return self._database is not None
 
-    def init(self, context: StoreContext) -> None:
-        key_serde, value_serde = self._serdes_given
-        self._context = context
-        if self._logging:
-            self._append = context.change_logger(self.name)
-        self._key_serde = resolve_key_serde(key_serde, context.config)
-        self._value_serde = resolve_value_serde(value_serde, context.config)
+    def _open(self, context: StoreContext) -> None:
+        (self._value_serde,) = self._value_serdes
         self._database = Database.open(self.name, context)
         for key, value in self._database.scan():
             self._count(key, BufferValue.parse(value))
-        context.register(self, self.restore)
 
     def flush(self) -> None:
         """Hand what was written to RocksDB's files."""
         self._database.flush()
 
-    def flush_cache(self) -> None:
-        """Nothing to do: the changelog is written at once."""
-
     def close(self) -> None:
         if self._database is not None:
             self._database.close()
             self._database = None
-
-    def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
-        """False: a buffer is no cache."""
-        return False
 
     def put(self, time: int, record: Record[Any, Any], record_context: RecordContext) -> bool:
         """Buffer a record; False when it is older than the grace period and must be joined right away."""
@@ -105,8 +88,7 @@ class StreamTableBuffer:
         data = value.dump()
         self._database.put(key, data)
         self._count(key, value)
-        if self._logging:
-            self._append(key, data + _NO_BUFFER_TIME, None, NO_HEADERS)
+        self._append(key, data + _NO_BUFFER_TIME, None, NO_HEADERS)
         return True
 
     def evict_while(self, predicate: Callable[[], bool], callback: Callable[[Eviction], None]) -> None:
@@ -134,19 +116,15 @@ class StreamTableBuffer:
         self._database.put(key, None if value is None else value[: -len(_NO_BUFFER_TIME)])
 
     def _store_key(self, record: Record[Any, Any]) -> bytes:
-        raw = self._key_serde.serialize(self._topic, record.key)
-        if raw is None:
-            raise OperatorTypeError("the key of a buffered record cannot be None")
+        raw = self._key_bytes(record.key)
         return b"".join((_PREFIX, _TIME.pack(record.timestamp), raw, _SEQUENCE.pack(self._sequence)))
 
     def _evict(self, key: bytes, value: BufferValue, callback: Callable[[Eviction], None]) -> None:
-        typed_key = self._key_serde.deserialize(self._topic, key[9:-4])
         typed_value = self._value_serde.deserialize(self._topic, value.new)
-        callback(Eviction(typed_key, typed_value, value.context))
+        callback(Eviction(self._typed_key(key[9:-4]), typed_value, value.context))
         self._database.put(key, None)
         self._discount(key, value)
-        if self._logging:
-            self._append(key, None, None, NO_HEADERS)
+        self._append(key, None, None, NO_HEADERS)
 
     def _count(self, key: bytes, value: BufferValue) -> None:
         time = _TIME.unpack_from(key, 1)[0]
@@ -161,32 +139,15 @@ class StreamTableBuffer:
         self.buffer_size -= len(key) + value.memory_size
 
 
-class StreamTableBufferBuilder(StoreBuilder):
-    """Builds the buffers of one stream-table join; ``topic`` is the name its serdes are given."""
-
-    kind = _KIND
-
-    def __init__(
-        self,
-        name: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        *,
-        grace_ms: int,
-        topic: str | None = None,
-    ) -> None:
-        super().__init__(name)
-        self.key_serde = key_serde
-        self.value_serde = value_serde
-        self.grace_ms = grace_ms
-        self.topic = name if topic is None else topic
-
-    def build(self) -> StreamTableBuffer:
-        return StreamTableBuffer(
-            self.name,
-            self.key_serde,
-            self.value_serde,
-            grace_ms=self.grace_ms,
-            topic=self.topic,
-            logging=self.logging_enabled,
-        )
+def stream_table_buffer(
+    name: str,
+    key_serde: Serde[Any] | None,
+    value_serde: Serde[Any] | None,
+    *,
+    grace_ms: int,
+    topic: str | None = None,
+) -> OperatorStoreBuilder[StreamTableBuffer]:
+    """The builder of the buffers of one join; ``topic`` is the name its serdes are given, by default the store's."""
+    return OperatorStoreBuilder(
+        StreamTableBuffer, name, key_serde, value_serde, grace_ms=grace_ms, topic=name if topic is None else topic
+    )

@@ -14,14 +14,13 @@ import msgspec
 
 from headrace.errors import IllegalStateError, OperatorTypeError, StoreError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Headers, Record, RecordContext, ValueAndTimestamp
-from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.buffers.hash_order import HashOrderedSet
 from headrace.state.buffers.values import BufferValue
-from headrace.state.contracts import FlushListener, StoreContext
+from headrace.state.contracts import StoreContext
 from headrace.state.kinds import StoreKind
 from headrace.state.memory.store import home_of
+from headrace.state.operator_store import OperatorStore, OperatorStoreBuilder
 from headrace.state.ordered_map import OrderedMap
-from headrace.state.store_builder import StoreBuilder
 from headrace.windows import MAX_TIMESTAMP
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 _LONG = struct.Struct(">q")
 _VERSION_3 = Headers([("v", b"\x03")])
-_KIND = StoreKind("suppress_buffer")
 
 
 class _Entry(msgspec.Struct, array_like=True, frozen=True):
@@ -60,49 +58,44 @@ class Prior(NamedTuple):
     row: ValueAndTimestamp | None
 
 
-class SuppressBuffer:
+class SuppressBuffer(OperatorStore):
     """Changes by time; per key the last one, with the time of the first."""
 
     persistent = False
-    retain_duplicates = False
-    kind = _KIND
+    kind = StoreKind("suppress_buffer")
+    null_key = "the key of a buffered record cannot be None"
     remembered = ("_dirty",)
+    _is_open = False
 
     def __init__(
         self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, logging: bool
     ) -> None:
-        self.name = name
-        self._serdes_given = key_serde, value_serde
-        self._logging = logging
+        super().__init__(name, key_serde, value_serde, logging=logging)
         self._times: dict[bytes, int] = {}
         self._sorted: OrderedMap[tuple[int, bytes], BufferValue] = OrderedMap()
         self._dirty = HashOrderedSet()
         self.buffer_size = 0
         self.min_timestamp = MAX_TIMESTAMP
-        self.is_open = False
         self._home: VisitedDatabase | None = None
         # The keys that have changed since the buffer was put down.
         self._changed: set[bytes] = set()
+
+    @property
+    def is_open(self) -> bool:
+        return self._is_open
 
     @property
     def num_records(self) -> int:
         """How many keys are buffered."""
         return len(self._times)
 
-    def init(self, context: StoreContext) -> None:
-        """Resolve the serdes; the buffer is empty until it is restored."""
-        key_serde, value_serde = self._serdes_given
-        self._context = context
-        if self._logging:
-            self._append = context.change_logger(self.name)
-        self._topic = context.changelog_topic(self.name)
-        self._key_serde = resolve_key_serde(key_serde, context.config)
-        self._value_serde = resolve_value_serde(value_serde, context.config)
+    def _open(self, context: StoreContext) -> None:
+        """Empty until it is restored, or as it was put down."""
+        (self._value_serde,) = self._value_serdes
         self._home = home_of(self.name, context)
         if self._home is not None:
             self._take_up(self._home)
-        context.register(self, self.restore)
-        self.is_open = True
+        self._is_open = True
 
     def flush(self) -> None:
         """Write the changelog: what changed since the last time, in the order of Java's hash set."""
@@ -116,7 +109,7 @@ class SuppressBuffer:
     flush_cache = flush
 
     def close(self) -> None:
-        self.is_open = False
+        self._is_open = False
         self._times.clear()
         self._sorted.clear()
         self._dirty.clear()
@@ -125,10 +118,6 @@ class SuppressBuffer:
         if self._home is not None:
             self._home.close()
             self._home = None
-
-    def set_flush_listener(self, listener: FlushListener, send_old_values: bool) -> bool:
-        """False: a buffer is no cache."""
-        return False
 
     def put(self, time: int, record: Record[Any, Change], record_context: RecordContext) -> bool:
         """Buffer a change until ``time``, or until the time of the change it replaces."""
@@ -173,12 +162,6 @@ class SuppressBuffer:
             message = f"the changelog of {self.name} has a record in an unknown format"
             raise StoreError(message, detail=f"header v is {headers.last('v')!r}, known is 3")
 
-    def _key_bytes(self, key: Any) -> bytes:
-        raw = self._key_serde.serialize(self._topic, key)
-        if raw is None:
-            raise OperatorTypeError("the key of a buffered record cannot be None")
-        return raw
-
     def _buffered(self, key: bytes) -> BufferValue | None:
         time = self._times.get(key)
         return None if time is None else self._sorted.get((time, key))
@@ -186,7 +169,7 @@ class SuppressBuffer:
     def _eviction(self, key: bytes, buffered: BufferValue) -> Eviction:
         loads = self._value_serde.deserialize
         change = Change(loads(self._topic, buffered.new), loads(self._topic, buffered.old))
-        return Eviction(self._key_serde.deserialize(self._topic, key), change, buffered.context)
+        return Eviction(self._typed_key(key), change, buffered.context)
 
     def _put(self, time: int, key: bytes, value: BufferValue) -> None:
         known = self._times.get(key)
@@ -243,15 +226,8 @@ def _dump_entry(time: int, value: BufferValue) -> bytes:
     return msgspec.msgpack.encode(_Entry(time, values, origin, list(headers), (raw[0], raw[1])))
 
 
-class SuppressBufferBuilder(StoreBuilder):
-    """Builds the buffers of one ``suppress``."""
-
-    kind = _KIND
-
-    def __init__(self, name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None) -> None:
-        super().__init__(name)
-        self.key_serde = key_serde
-        self.value_serde = value_serde
-
-    def build(self) -> SuppressBuffer:
-        return SuppressBuffer(self.name, self.key_serde, self.value_serde, logging=self.logging_enabled)
+def suppress_buffer(
+    name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None
+) -> OperatorStoreBuilder[SuppressBuffer]:
+    """The builder of the buffers of one ``suppress``."""
+    return OperatorStoreBuilder(SuppressBuffer, name, key_serde, value_serde)

@@ -13,7 +13,11 @@ from headrace.state.layers.wrapped import S, Wrapped
 from headrace.state.memory.lru import LRUStore
 from headrace.state.value_codecs import PLAIN, ChangeWriter, ValueCodec
 
-_READS = ("get", "range", "prefix_scan", "approximate_num_entries", "fetch", "fetch_keys", "fetch_all")
+_READS = (
+    *("get", "range", "prefix_scan", "approximate_num_entries"),
+    *("fetch", "fetch_keys", "fetch_all"),
+    *("all", "versions"),
+)
 """The methods that change nothing: they go straight to the store beneath."""
 
 
