@@ -76,7 +76,7 @@ class NoTopics:
     def delete(self, topic: str) -> None:
         """Nothing to delete."""
 
-    def append(self, topic: str, record: NewRecord) -> None:
+    def append(self, topic: str, record: NewRecord, *beside: tuple[str, NewRecord]) -> None:
         """Nothing is written."""
 
 

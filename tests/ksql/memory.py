@@ -27,7 +27,7 @@ class MemoryTopics:
     def delete(self, topic: str) -> None:
         self.records.pop(topic, None)
 
-    def append(self, topic: str, record: NewRecord) -> None:
+    def append(self, topic: str, record: NewRecord, *beside: tuple[str, NewRecord]) -> None:
         self.records[topic].append(record)
 
 

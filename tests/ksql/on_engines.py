@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from headrace.sql.tree.statements import Parsed
 from headrace.topology import Topology
 from tests.conformance.case_inputs import Piped
 from tests.conformance.engine_run import EngineRun
-from tests.conformance.engines import MakeEngine
+from tests.conformance.engines import ENGINES, MakeEngine
 from tests.ksql.cases import Case
 from tests.ksql.errors import ErrorRules
 from tests.ksql.feeding import Feeding
@@ -81,6 +82,16 @@ class EngineCaseRun(CaseRun):
         for schema_id, subject, schema in sorted(latest, key=lambda each: each[0]):
             assert shared.register(subject, schema) == schema_id
         return shared
+
+
+def sampled(found: Iterable[Case], every: int) -> list[Case]:
+    """Every so manyth of the cases that have results and that engines can run."""
+    return [case for case in found if case.expected_error is None and can_run_on_engines(case)][::every]
+
+
+def outcomes_on(engine: str, functions: Registry, rules: ErrorRules, directory: Path) -> Callable[[Case], Outcome]:
+    """How a case ends on an engine by the name that the command line has for it."""
+    return lambda case: EngineCaseRun(case, functions, rules, ENGINES[engine], directory).outcome()
 
 
 def can_run_on_engines(case: Case) -> bool:

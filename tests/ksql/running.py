@@ -79,7 +79,7 @@ class CaseRun:
         self.registry = self.engine.registry = self.declared_registry(statements)
         for parsed in statements:
             try:
-                self.engine.run(parsed, Session(dict(self.case.properties)), self.case.text)
+                self.engine.run(parsed, Session(dict(self.case.properties)))
             except SqlError as error:
                 if parsed is statements[-1]:
                     return error

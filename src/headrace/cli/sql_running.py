@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any, Literal
 
 import typer
@@ -16,10 +16,12 @@ from headrace.cli.exits import UsageError
 from headrace.cli.log_notes import warnings_as_notes
 from headrace.cli.output import counted
 from headrace.cli.session import Session
+from headrace.cli.sql_failures import Failures
 from headrace.cli.sql_shell import Shell, Terminal
 from headrace.cli.sql_show import AnswerScreen
 from headrace.database import Answer, Database
 from headrace.database.database import Before
+from headrace.errors import HeadraceError
 from headrace.lifecycle.signals import stop_signals
 from headrace.sql.errors import SqlError
 from headrace.sql.text.splitting import is_ended, statements_of
@@ -46,7 +48,8 @@ class SqlRun:
         if self._until_idle:
             raise UsageError("--until-idle goes with -f or -e")
         with self._opened(runs_queries=True) as database:
-            Shell(database, self._screen, Terminal(database), self._greeting(database)).run()
+            failures = Failures(database, self._session.out)
+            Shell(database, self._screen, Terminal(database), self._greeting(database), failures.tell).run()
 
     def text(self, text: str) -> None:
         """Execute statements and end. Queries are left to the process that runs them."""
@@ -56,7 +59,7 @@ class SqlRun:
             self._finish(database)
 
     def file(self, text: str, name: str) -> None:
-        """Execute a file and run its queries until somebody ends them."""
+        """Execute a file and run its queries until somebody ends them, or all of them have failed."""
         with self._opened(runs_queries=True) as database, self._mistakes_told():
             for _, answer in database.run_script(text, name, before=self._before(database)):
                 self._show(answer)
@@ -73,8 +76,10 @@ class SqlRun:
             config = broker.config
         with (
             warnings_as_notes(self._session.out.note),
+            closing(self._screen.spool),
             Database(config, engine=self._engine, settings=self._settings, runs_queries=runs_queries) as database,
         ):
+            database.session.spool = self._screen.spool
             yield database
 
     def _before(self, database: Database) -> Before:
@@ -82,7 +87,7 @@ class SqlRun:
 
         def before(parsed: Parsed) -> None:
             if self._until_idle and isinstance(parsed.statement, Select):
-                database.run_until_idle()
+                self._process_all(database)
 
         return before
 
@@ -92,22 +97,33 @@ class SqlRun:
 
     def _finish(self, database: Database) -> None:
         if self._until_idle:
-            database.run_until_idle()
+            self._process_all(database)
         elif database.persistent_queries and database.runner is None:
             ids = ", ".join(database.persistent_queries)
             self._session.out.note(f"No process runs {ids} now: headrace sql does, and headrace sql -f FILE.sql.")
+
+    def _process_all(self, database: Database) -> None:
+        try:
+            database.run_until_idle()
+        except HeadraceError:
+            failures = Failures(database, self._session.out)
+            if not failures.failed:
+                raise
+            failures.tell()
+            raise typer.Exit(exits.FAILED) from None
 
     def _wait(self, database: Database) -> None:
         queries = database.persistent_queries
         if not queries:
             return
         self._session.out.note(f"{', '.join(queries)}: running until Ctrl-C or SIGTERM.")
+        failures = Failures(database, self._session.out)
         with stop_signals() as wish:
-            while not wish.is_there:
+            while not wish.is_there and not failures.is_all:
                 time.sleep(_LOOK_SECONDS)
-                states = [database.state_of(id_) for id_ in database.persistent_queries]
-                if states and all(state == "ERROR" for state in states):
-                    raise typer.Exit(exits.FAILED)
+                failures.tell()
+        if failures.failed:
+            raise typer.Exit(exits.FAILED)
 
     def _greeting(self, database: Database) -> str:
         runner = database.runner

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import readline
 from collections.abc import Callable
 from pathlib import Path
@@ -29,9 +28,9 @@ HELP = """Statements are ksqlDB's and end with ; over as many lines as they need
   SHOW STREAMS; SHOW TABLES; SHOW QUERIES; DESCRIBE orders; PRINT 'orders' FROM BEGINNING;
 
 Ctrl-C ends a query, or forgets what was typed; Ctrl-D or \\q ends the shell. Tab completes words and names.
-\\run FILE, or RUN SCRIPT 'FILE'; executes the statements of a file."""
+\\run FILE, or RUN SCRIPT 'FILE'; executes the statements of a file.
+SPOOL 'FILE'; keeps what is shown in a file, until SPOOL OFF;"""
 _HISTORY_LENGTH = 1000
-_RUN_SCRIPT = re.compile(r"\s*RUN\s+SCRIPT\s+'(?P<file>[^']+)'\s*;\s*", re.IGNORECASE)
 
 
 class Lines(Protocol):
@@ -47,8 +46,17 @@ class Lines(Protocol):
 class Shell:
     """Reads, executes and shows, again and again."""
 
-    def __init__(self, database: Database, screen: AnswerScreen, lines: Lines, greeting: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        screen: AnswerScreen,
+        lines: Lines,
+        greeting: str,
+        before_prompt: Callable[[], None] = lambda: None,
+    ) -> None:
         self._database, self._screen, self._lines, self._greeting = database, screen, lines, greeting
+        self._before_prompt = before_prompt
+        database.session.spool = screen.spool
 
     def run(self) -> None:
         r"""Until ``\q`` or the end of the input."""
@@ -65,6 +73,7 @@ class Shell:
         text, prompt = "", PROMPT
         while True:
             try:
+                self._before_prompt()
                 text += self._lines.read(prompt)
             except EOFError:
                 return None
@@ -77,11 +86,9 @@ class Shell:
             text, prompt = (text + "\n", MORE) if text.strip() else ("", PROMPT)
 
     def _obey(self, text: str) -> None:
+        self._screen.spool.typed(f"{PROMPT}{text}\n")
         try:
-            script = _RUN_SCRIPT.fullmatch(text)
-            if script is not None:
-                self._run(script["file"])
-            elif text.lstrip().startswith("\\"):
+            if text.lstrip().startswith("\\"):
                 self._command(text)
             else:
                 self._execute(text)
@@ -91,20 +98,16 @@ class Shell:
             self._screen.mistake(error)
         except HeadraceError as error:
             self._screen.out.error(error, 1)
-        except OSError as error:
-            self._screen.out.error(HeadraceError(f"{error.filename}: {error.strerror}"), 1)
 
     def _command(self, text: str) -> None:
         name, _, argument = text.strip().partition(" ")
         if name == "\\run" and argument:
-            self._run(argument.strip().strip("'\""))
+            file = argument.strip().strip("'\"").replace("'", "''")
+            self._execute(f"RUN SCRIPT '{file}';")
         elif name == "\\help":
             self._screen.out.text(HELP + "\n")
         else:
             self._screen.out.note(f"{name} is no command of the shell: \\help, \\q, \\run FILE.")
-
-    def _run(self, file: str) -> None:
-        self._execute(Path(file).expanduser().read_text(encoding="utf-8"))
 
     def _execute(self, text: str) -> None:
         for _, answer in self._database.run_text(text):

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from headrace.cli import exits
 from headrace.cli.output import Output, clean
+from headrace.cli.sql_spool import Spool
 from headrace.database import Answer
 from headrace.database.answers import Row
 from headrace.sql.answers import plain_row
@@ -43,6 +44,7 @@ class AnswerScreen:
 
     def __init__(self, out: Output) -> None:
         self.out = out
+        self.spool = Spool()
 
     def show(self, answer: Answer) -> None:
         """All of an answer; one that goes on until it ends."""
@@ -72,7 +74,7 @@ class AnswerScreen:
         console.print(Text.assemble(("error: ", "bold red"), f"{where}{error.message}"), soft_wrap=True)
         for line in (error.fragment or "").splitlines():
             console.print(Text(clean(line), "red" if set(line) <= {" ", "^"} else ""), soft_wrap=True)
-        for name, text in (("detail", error.detail), ("hint", error.hint), ("code", error.code)):
+        for name, text in (("detail", error.detail), ("hint", error.hint), ("at", error.at), ("code", error.code)):
             if text:
                 console.print(Text.assemble((f"  {name}: ", "bold"), clean(text)), soft_wrap=True)
 
@@ -160,7 +162,7 @@ def log_line(values: Sequence[Any]) -> str:
 def mistake_data(error: SqlError) -> dict[str, Any]:
     """A mistake for programs."""
     place = {} if error.place is None else {"line": error.place.line, "column": error.place.column}
-    parts = {"detail": error.detail, "hint": error.hint}
+    parts = {"detail": error.detail, "hint": error.hint, "at": error.at}
     told = {name: text for name, text in parts.items() if text}
     return {"error": error.message, "code": error.code, **place, **told, "exit_code": exits.FAILED}
 

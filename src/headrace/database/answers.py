@@ -108,6 +108,12 @@ class Answer:
         """All rows as a pandas DataFrame."""
         return self.to_arrow().to_pandas()
 
+    def to_spark(self, spark: Any = None) -> Any:
+        """All rows as a DataFrame of the session ``spark``, or of the one that this process has."""
+        with extra_for("a Spark DataFrame"):
+            from headrace.spark.frames import dataframe  # noqa: PLC0415
+        return dataframe(spark, self.to_arrow())
+
     def close(self) -> None:
         """End a query that goes on; nothing for one that has ended."""
         if self._live is not None:

@@ -19,13 +19,14 @@ from headrace.database.names import Names
 from headrace.database.positions import Starts
 from headrace.database.printing import PRINTED, PrintedRecords
 from headrace.database.queries import RunningQueries
+from headrace.database.scripts import text_of_file
 from headrace.database.topics import BrokerTopics
 from headrace.database.upkeep import Upkeep
 from headrace.engines import check_engine
 from headrace.errors import IllegalStateError
 from headrace.serde.registry import SchemaRegistry
 from headrace.sql.engine.engine import SqlEngine
-from headrace.sql.engine.places import mistakes_located, text_with_places
+from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import PersistentQuery
 from headrace.sql.engine.session import Session
 from headrace.sql.formats.registries import registry_from
@@ -46,6 +47,8 @@ _JOURNALED = (
 )
 _ONCE = (*_JOURNALED, st.InsertValues)
 """Statements of a script that are not executed again when the script is."""
+_ASKED = (st.Select, st.Print, st.Spool)
+"""Statements that change nothing that others could need."""
 Before = Callable[[st.Parsed], None]
 
 
@@ -78,7 +81,7 @@ class Database:
         known = builtin() if functions is None else functions
         given = dict(settings or {})
         self.names = Names.of(given)
-        self.session = Session()
+        self.session = Session(read_script=text_of_file)
         self._lock = threading.RLock()
         self._scripts: dict[str, Counter[str]] = defaultdict(Counter)
         self._is_closed = False
@@ -90,9 +93,9 @@ class Database:
             found = registry or registry_from(given, _schemas_beside(self.broker.address))
             self._queries = RunningQueries(self.broker, engine, known, found, spark)
             undoing.callback(self._queries.close)
-            self._topics, self._journal = BrokerTopics(self.broker), Journal(self.broker, self.names, self._starts_of)
+            self._journal = Journal(self.broker, self.names, self._starts_of)
             self.engine = SqlEngine(
-                self._topics,
+                BrokerTopics(self.broker),
                 self._queries,
                 functions=known,
                 registry=found,
@@ -129,29 +132,23 @@ class Database:
     ) -> Iterator[tuple[st.Parsed, Answer]]:
         """As ``execute``, each statement when its answer is asked for, after ``before`` was called with it."""
         session = self.session if session is None else session
-        statements, within = session.parsed(text), text_with_places(text)
+        statements = session.parsed(text)
         if len(statements) > 1:
-            self._try_all(statements, session, within)
-        for parsed in statements:
-            if before is not None:
-                before(parsed)
-            yield parsed, self._execute(parsed, session, within)
+            self._try_all(statements, session)
+        yield from self._answers(statements, session, before)
 
     def run_script(self, text: str, name: str, *, before: Before | None = None) -> Iterator[tuple[st.Parsed, Answer]]:
         """As ``run_text``, without the statements that were executed before under the ``name`` of the script.
 
         What changes something is done once, however often the script is run; what asks, or sets, is done each time.
         """
-        statements, within = self.session.parsed(text), text_with_places(text)
+        statements = self.session.parsed(text, script=name)
         with self._lock:
             self._catch_up()
             passed = Counter(self._scripts[name])
         due = [parsed for parsed in statements if not _was_passed(parsed, passed)]
-        self._try_all(due, self.session, within)
-        for parsed in due:
-            if before is not None:
-                before(parsed)
-            yield parsed, self._scripted(parsed, name, within)
+        self._try_all(due, self.session)
+        yield from self._answers(due, self.session, before)
 
     # Queries
 
@@ -174,7 +171,10 @@ class Database:
         return self.broker.lease_owner(self.names.runner)
 
     def run_until_idle(self) -> None:
-        """Wait until the queries that run in this process have processed what there is."""
+        """Wait until the queries that run in this process have processed what there is.
+
+        Where one of them failed, that is raised once the others are done.
+        """
         self._queries.run_until_idle()
 
     def close(self) -> None:
@@ -197,45 +197,41 @@ class Database:
 
     # Inside
 
-    def _try_all(self, statements: list[st.Parsed], session: Session, text: str | None) -> None:
-        trial = session.copy()
+    def _try_all(self, statements: list[st.Parsed], session: Session) -> None:
         with self._lock:
             self._catch_up()
-            tried = self.engine.copy()
-        for parsed in statements:
-            if not isinstance(parsed.statement, st.Select | st.Print):
-                tried.run(parsed, trial, text)
+            self.engine.try_all([each for each in statements if not isinstance(each.statement, _ASKED)], session)
 
-    def _execute(self, parsed: st.Parsed, session: Session, text: str | None) -> Answer:
+    def _answers(
+        self, statements: list[st.Parsed], session: Session, before: Before | None
+    ) -> Iterator[tuple[st.Parsed, Answer]]:
+        for parsed in statements:
+            if before is not None:
+                before(parsed)
+            yield parsed, self._execute(parsed, session)
+
+    def _execute(self, parsed: st.Parsed, session: Session) -> Answer:
         with self._lock:
             self._check_open()
             if isinstance(parsed.statement, _JOURNALED):
                 with self._journal.writing():
                     self._catch_up()
-                    return Answer.of(self.engine.run(parsed, session, text))
+                    done = self.engine.run(parsed, session)
+                if parsed.script is not None:
+                    self._scripts[parsed.script][parsed.text] += 1
+                return Answer.of(done)
             self._catch_up()
-            with mistakes_located(parsed, text):
-                return self._asked(parsed, session, text)
+            with mistakes_located(parsed):
+                return self._asked(parsed, session)
 
-    def _asked(self, parsed: st.Parsed, session: Session, text: str | None) -> Answer:
+    def _asked(self, parsed: st.Parsed, session: Session) -> Answer:
         match parsed.statement:
             case st.Select(query):
                 return self._asking.answer(query, {**self.engine.settings, **session.settings})
             case st.Print() as statement:
                 return Answer(PRINTED, live=PrintedRecords(statement, self.broker), is_log=True)
             case _:
-                return Answer.of(self.engine.run(parsed, session, text))
-
-    def _scripted(self, parsed: st.Parsed, name: str, text: str | None) -> Answer:
-        with self._lock:
-            self._journal.script = name
-            try:
-                if isinstance(parsed.statement, st.InsertValues):
-                    with self._topics.together_with(self._journal.passed(parsed.text)):
-                        return self._execute(parsed, self.session, text)
-                return self._execute(parsed, self.session, text)
-            finally:
-                self._journal.script = None
+                return Answer.of(self.engine.run(parsed, session))
 
     def _catch_up(self) -> None:
         """Take over what was written into the journal, here before or elsewhere since."""

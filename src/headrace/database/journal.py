@@ -17,9 +17,10 @@ from headrace.broker.port import Broker, NewRecord
 from headrace.database.names import Names
 from headrace.database.positions import Starts
 from headrace.errors import CorruptLogError, LeaseHeldError, TopicExistsError
+from headrace.sql.engine.ports import NewRecord as InsertedRecord
 from headrace.sql.planning.as_json import plan_as_json, plan_from_json
 from headrace.sql.planning.plans import StatementPlan
-from headrace.sql.tree.statements import QueryAction
+from headrace.sql.tree.statements import Parsed, QueryAction
 
 FindStarts: TypeAlias = Callable[[StatementPlan, Mapping[str, Any]], Starts]
 _VERSION = 1
@@ -85,8 +86,6 @@ class Journal:
         """``starts`` says from where the query of a plan that is written down reads."""
         self._starts = starts
         self.topic = names.journal
-        self.script: str | None = None
-        """The file whose statements are executed now."""
         self._broker, self._writer = broker, names.writer
         self._position = 0
         self._make_topic()
@@ -122,25 +121,25 @@ class Journal:
 
     # What the engine tells
 
-    def planned(self, plan: StatementPlan, settings: Mapping[str, Any]) -> None:
+    def planned(self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None) -> None:
         """Write down a plan. Call it inside ``writing``, with everything read."""
         starts = self._starts(plan, settings)
-        self._append(Entry(plan.statement_text, plan, settings, script=self.script, starts=starts))
+        self._append(Entry(plan.statement_text, plan, settings, script=script, starts=starts))
 
-    def controlled(self, action: QueryAction, query_ids: Sequence[str], text: str) -> None:
+    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> None:
         """Write down what happened to queries. Call it inside ``writing``, with everything read."""
-        self._append(Entry(text, action=action, query_ids=tuple(query_ids), script=self.script))
+        self._append(Entry(parsed.text, action=action, query_ids=tuple(query_ids), script=parsed.script))
 
-    def passed(self, statement: str) -> NewRecord:
-        """What tells that the script is past a statement; it is appended together with what the statement writes."""
-        return self._record(Entry(statement, script=self.script))
+    def beside(self, parsed: Parsed) -> Sequence[tuple[str, InsertedRecord]]:
+        """What tells that a script is past a statement: it is written in one step with what the statement writes."""
+        if parsed.script is None:
+            return ()
+        entry = Entry(parsed.text, script=parsed.script)
+        return ((self.topic, InsertedRecord(None, entry.to_bytes(), time.time_ns() // 1_000_000)),)
 
     def _append(self, entry: Entry) -> None:
-        self._broker.append([self._record(entry)])
+        self._broker.append([NewRecord(self.topic, None, entry.to_bytes(), partition=0)])
         self._position = self.next_number
-
-    def _record(self, entry: Entry) -> NewRecord:
-        return NewRecord(self.topic, None, entry.to_bytes(), partition=0)
 
     def _read(self, offset: int, text: bytes) -> Entry:
         try:

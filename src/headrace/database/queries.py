@@ -126,10 +126,16 @@ class RunningQueries:
         return self._replicas[query.id].store(name, timestamped=True)
 
     def run_until_idle(self) -> None:
-        """Wait until all queries have processed what there is, also what they write for each other."""
-        running = [app for app in self._apps.values() if app.state.is_running_or_rebalancing and not app.is_paused]
-        while sum(app.run_until_idle() for app in running):
+        """Wait until all queries have processed what there is, also what they write for each other.
+
+        What ended one of them is raised when the others are done.
+        """
+        running = [app for app in self._apps.values() if not app.is_paused]
+        while sum(_until_idle(app) for app in running):
             pass
+        for app in running:
+            if app.failure is not None:
+                raise app.failure
 
     def close(self) -> None:
         """End all of them; they go on where they were when they are started again."""
@@ -194,3 +200,15 @@ class RunningQueries:
 
             close_session(self._own_session)
             self._session = self._own_session = None
+
+
+def _until_idle(app: Streams) -> int:
+    """How many records it processed; none where it has ended."""
+    if not app.state.is_running_or_rebalancing:
+        return 0
+    try:
+        return app.run_until_idle()
+    except Exception:
+        if app.failure is None:
+            raise
+        return 0

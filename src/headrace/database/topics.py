@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 
 from headrace.broker.port import Log
 from headrace.broker.port import NewRecord as BrokerRecord
@@ -15,7 +14,6 @@ class BrokerTopics:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._companions: list[BrokerRecord] = []
 
     def names(self) -> Iterable[str]:
         """All topics, those of applications among them."""
@@ -34,16 +32,11 @@ class BrokerTopics:
         if topic in self._log.topics():
             self._log.delete_topic(topic)
 
-    def append(self, topic: str, record: NewRecord) -> None:
-        """Write a record; it is there when this returns."""
-        made = BrokerRecord(topic, record.key, record.value, record.timestamp, record.headers)
-        self._log.append([made, *self._companions])
-
-    @contextmanager
-    def together_with(self, record: BrokerRecord) -> Iterator[None]:
-        """Append ``record`` in one step with whatever is appended in the block."""
-        self._companions.append(record)
-        try:
-            yield
-        finally:
-            self._companions.remove(record)
+    def append(self, topic: str, record: NewRecord, *beside: tuple[str, NewRecord]) -> None:
+        """Write a record, in one step with those ``beside`` it in other topics; it is there when this returns."""
+        self._log.append(
+            [
+                BrokerRecord(name, each.key, each.value, each.timestamp, each.headers)
+                for name, each in ((topic, record), *beside)
+            ]
+        )

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,46 @@ def test_a_push_query_that_is_killed_leaves_nothing_for_long(sql: Sql) -> None:
     sql("--local", "--until-idle", "-e", "SHOW TABLES;")
     assert not left()
     broker.close()
+
+
+BAD_AND_GOOD = """
+SET 'ksql.fail.on.deserialization.error' = 'true';
+SET 'auto.offset.reset' = 'earliest';
+CREATE STREAM a (id INT KEY, x INT) WITH (kafka_topic='a', value_format='JSON', partitions=1);
+CREATE STREAM b (id INT KEY, x INT) WITH (kafka_topic='b', value_format='JSON', partitions=1);
+CREATE STREAM of_a AS SELECT * FROM a;
+CREATE STREAM of_b AS SELECT * FROM b;
+"""
+
+
+def test_a_file_says_which_query_failed_and_why_and_goes_on_with_the_others(sql: Sql) -> None:
+    (sql.home / "two.sql").write_text(BAD_AND_GOOD)
+    with (sql.home / "err.txt").open("w") as err:
+        process = sql.start("--local", "-f", "two.sql", stdout=subprocess.DEVNULL, stderr=err)
+    with closing(open_broker(f"embedded:{sql.home / 'headrace-data'}")) as broker:
+        eventually(lambda: "a" in broker.topics() and "b" in broker.topics(), bool)
+        broker.append([NewRecord("a", b"\0\0\0\1", b"{")])
+        eventually(lambda: (sql.home / "err.txt").read_text(), lambda text: "the query CSAS_OF_A_2 failed" in text)
+        broker.append([NewRecord("b", b"\0\0\0\1", b'{"X": 1}')])
+        eventually(lambda: written(broker, "OF_B"), lambda count: count == 1)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 1
+    told = (sql.home / "err.txt").read_text()
+    assert told.count("the query CSAS_OF_A_2 failed") == 1
+    assert "topic a" in told or "a-0" in told
+    assert "CSAS_OF_B_3 failed" not in told
+
+
+def test_a_file_whose_queries_have_all_failed_ends(sql: Sql) -> None:
+    (sql.home / "two.sql").write_text(BAD_AND_GOOD)
+    sql("-e", BAD_AND_GOOD.partition("CREATE STREAM of_a")[0])
+    with closing(open_broker(f"embedded:{sql.home / 'headrace-data'}")) as broker:
+        broker.append([NewRecord(topic, b"\0\0\0\1", b"{") for topic in "ab"])
+    queries = BAD_AND_GOOD.partition("CREATE STREAM of_a")
+    script = BAD_AND_GOOD.split("CREATE STREAM a ")[0] + queries[1] + queries[2]
+    (sql.home / "queries.sql").write_text(script)
+    assert "CSAS_OF_A_2 failed" in sql("--local", "--until-idle", "-f", "queries.sql", code=1)[1]
+    told = sql("--local", "-f", "queries.sql", code=1)[1]
+    assert "CSAS_OF_A_2 failed" in told
+    assert "CSAS_OF_B_3 failed" in told

@@ -253,3 +253,46 @@ def test_a_query_that_is_held_elsewhere_is_started_when_it_is_given_back(address
         lease.release()
         eventually(lambda: database.state_of("CTAS_TOTALS_1"), "RUNNING")
     broker.close()
+
+
+def test_a_script_is_run_in_the_place_of_its_statement(database: Database, tmp_path: Path) -> None:
+    (tmp_path / "types.sql").write_text("DEFINE kind='INT';\nCREATE TYPE money AS ${kind};")
+    (tmp_path / "all.sql").write_text("RUN SCRIPT 'types.sql';\nCREATE TYPE moneys AS ARRAY<money>;")
+    answers = database.execute_all("RUN SCRIPT 'all.sql'; SHOW TYPES;")
+    assert answers[-1].rows() == [("MONEY", "INTEGER"), ("MONEYS", "ARRAY<INTEGER>")]
+
+
+def test_a_mistake_in_a_script_says_in_which_file_and_line_and_leaves_all_undone(
+    database: Database, tmp_path: Path
+) -> None:
+    (tmp_path / "inner.sql").write_text("CREATE TYPE b AS INT;\nCREATE STREAM s AS SELECT * FROM nothing;")
+    (tmp_path / "outer.sql").write_text("CREATE TYPE a AS INT;\nRUN SCRIPT 'inner.sql';")
+    with pytest.raises(SqlError) as raised:
+        database.execute("RUN SCRIPT 'outer.sql';")
+    assert (raised.value.at, raised.value.place) == ("inner.sql", (2, 34))
+    assert database.execute("SHOW TYPES;").rows() == []
+
+
+@pytest.mark.parametrize(
+    ("file", "code"), [("self.sql", "script.cycle"), ("no.sql", "script.file"), ("bad.sql", "script.text")]
+)
+def test_a_script_that_cannot_be_run_is_an_error(database: Database, tmp_path: Path, file: str, code: str) -> None:
+    (tmp_path / "self.sql").write_text("RUN SCRIPT 'self.sql';")
+    (tmp_path / "bad.sql").write_bytes(b"SHOW TYPES; -- \xff")
+    with pytest.raises(SqlError) as raised:
+        database.execute(f"RUN SCRIPT '{file}';")
+    assert raised.value.code == code
+
+
+def test_the_statements_of_a_script_in_a_script_are_executed_once(database: Database, tmp_path: Path) -> None:
+    (tmp_path / "rows.sql").write_text("INSERT INTO orders VALUES (1, 'ann', 3);")
+    script = ORDERS + "RUN SCRIPT 'rows.sql';"
+    for _ in range(2):
+        list(database.run_script(script, "shop.sql"))
+    assert len(database.execute("SELECT * FROM orders;").rows()) == 1
+
+
+def test_spool_is_for_a_shell(database: Database) -> None:
+    with pytest.raises(SqlError) as raised:
+        database.execute("SPOOL 'x';")
+    assert raised.value.code == "spool.screen"

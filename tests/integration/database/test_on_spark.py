@@ -26,6 +26,9 @@ def test_queries_run_on_spark_and_go_on(tmp_path: Path) -> None:
         database.execute("INSERT INTO orders VALUES (1, 'ann', 3); INSERT INTO orders VALUES (2, 'bob', 7);")
         database.run_until_idle()
         assert sorted(database.execute("SELECT * FROM totals;").rows()) == [("ann", 3), ("bob", 7)]
+        frame = database.execute("SELECT customer, total FROM totals;").to_spark()
+        assert frame.schema.simpleString() == "struct<CUSTOMER:string,TOTAL:int>"
+        assert frame.agg({"TOTAL": "sum"}).collect()[0][0] == 10
         database.execute("TERMINATE CSAS_LARGE_2;")
         assert database.state_of("CTAS_TOTALS_1") == "RUNNING"
     with Database(address) as database:

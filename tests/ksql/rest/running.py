@@ -121,7 +121,7 @@ class RestRun(CaseRun):
         self.topics.counts = dict(declared_partitions(self.case, statements)) | dict(said_partitions(statements))
         self.registry = self.engine.registry = declared_registry(self.case, statements)
         for parsed in statements:
-            self.engine.run(parsed, Session(dict(self.case.properties)), "\n".join(self.case.statements))
+            self.engine.run(parsed, Session(dict(self.case.properties)))
             if not isinstance(parsed.statement, InsertValues):
                 self._responses.append({"admin": {"@type": "currentStatus"}})
 

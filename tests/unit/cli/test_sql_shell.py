@@ -75,7 +75,7 @@ def test_a_mistake_gives_the_prompt_back(database: Database, capsys: pytest.Capt
     shown = capsys.readouterr()
     assert len(typed.prompts) == 5
     assert "no stream or table NOTHING" in shown.err
-    assert "none.sql: No such file" in shown.err
+    assert "the file none.sql cannot be read: No such file" in shown.err
     assert "Ctrl-D" in shown.out
 
 
@@ -159,3 +159,44 @@ def test_a_mistake_is_data_for_programs() -> None:
         "hint": "Did you mean T?",
         "exit_code": 1,
     }
+
+
+def test_what_is_shown_is_kept_in_a_file(
+    database: Database, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "kept.txt"
+    play(
+        database,
+        f"SPOOL '{file}';",
+        "CREATE TYPE money AS INT;",
+        "SHOW NOTHING;",
+        "SHOW TYPES;",
+        "SPOOL OFF;",
+        "\\help",
+    )
+    kept = file.read_text()
+    for shown in (
+        "sql> CREATE TYPE money AS INT;",
+        "Type MONEY registered",
+        "parse.syntax",
+        "INTEGER",
+        "sql> SPOOL OFF;",
+    ):
+        assert shown in kept
+    assert "Ctrl-D" not in kept
+    assert "Ctrl-D" in capsys.readouterr().out
+
+
+def test_spool_is_refused_where_it_makes_no_sense(
+    database: Database, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    play(database, "SPOOL OFF;", f"SPOOL '{tmp_path}';")
+    shown = capsys.readouterr().err
+    assert "spool.off" in shown
+    assert "cannot be written: Is a directory" in shown
+
+
+def test_failures_are_told_before_the_prompt(database: Database, capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[int] = []
+    Shell(database, AnswerScreen(Output()), Typed("SHOW TYPES;"), "hello", lambda: told.append(1)).run()
+    assert len(told) == 2

@@ -15,6 +15,7 @@ from headrace.broker.port import Broker, NewRecord
 from headrace.database.journal import Entry, Journal
 from headrace.database.names import Names
 from headrace.errors import CorruptLogError
+from headrace.sql import parse
 from headrace.sql.planning.plans import DropSource, DropType, StatementPlan
 from headrace.sql.tree.statements import QueryAction
 
@@ -56,8 +57,8 @@ def test_what_is_no_entry_is_a_value_error(text: bytes) -> None:
 
 def test_what_one_process_writes_another_one_reads(broker: Broker, journal: Journal) -> None:
     other = of(broker)
-    journal.planned(DROPPED, {"a": "b"})
-    journal.controlled(QueryAction.TERMINATE, ["CSAS_A_1"], "TERMINATE csas_a_1;")
+    journal.planned(DROPPED, {"a": "b"}, None)
+    journal.controlled(QueryAction.TERMINATE, ["CSAS_A_1"], parse("TERMINATE csas_a_1;")[0])
     assert list(other.unread()) == [
         Entry("DROP TYPE t;", DROPPED, {"a": "b"}, starts={"orders": [7, 0]}),
         Entry("TERMINATE csas_a_1;", action=QueryAction.TERMINATE, query_ids=("CSAS_A_1",)),
@@ -66,12 +67,12 @@ def test_what_one_process_writes_another_one_reads(broker: Broker, journal: Jour
 
 
 def test_who_writes_does_not_read_its_own_entries(journal: Journal) -> None:
-    journal.planned(DROPPED, {})
+    journal.planned(DROPPED, {}, None)
     assert list(journal.unread()) == []
 
 
 def test_an_entry_that_could_not_be_taken_over_is_read_again(broker: Broker, journal: Journal) -> None:
-    of(broker).planned(DROPPED, {})
+    of(broker).planned(DROPPED, {}, None)
     reading = journal.unread()
     next(reading)
     reading.close()  # type: ignore[attr-defined]
@@ -80,13 +81,13 @@ def test_an_entry_that_could_not_be_taken_over_is_read_again(broker: Broker, jou
 
 def test_the_number_of_a_query_is_the_place_of_its_statement(journal: Journal) -> None:
     assert journal.next_number == 0
-    journal.planned(DROPPED, {})
-    journal.planned(StatementPlan("DROP STREAM s;", DropSource("S")), {})
+    journal.planned(DROPPED, {}, None)
+    journal.planned(StatementPlan("DROP STREAM s;", DropSource("S")), {}, None)
     assert journal.next_number == 2
 
 
 def test_services_have_journals_of_their_own(broker: Broker, journal: Journal) -> None:
-    journal.planned(DROPPED, {})
+    journal.planned(DROPPED, {}, None)
     assert list(of(broker, "other_").unread()) == []
 
 

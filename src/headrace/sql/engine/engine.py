@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -14,7 +15,7 @@ from headrace.sql.engine.describing import described_tables
 from headrace.sql.engine.explaining import explained_plan, explained_query
 from headrace.sql.engine.insert_values import inserted
 from headrace.sql.engine.knowledge import Knowledge
-from headrace.sql.engine.places import mistakes_located, text_with_places
+from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import DryQueries, DryTopics, Journal, NoJournal, PersistentQuery, Queries, Topics
 from headrace.sql.engine.session import Session
 from headrace.sql.engine.showing import shown_tables
@@ -64,11 +65,14 @@ class SqlEngine:
         """Execute all statements of the text, or none: all of them are tried on a copy first."""
         session = session or Session()
         statements = session.parsed(text)
-        tried, within = self.copy(), text_with_places(text)
-        trial = session.copy()
+        self.try_all(statements, session)
+        return [self.run(parsed, session) for parsed in statements]
+
+    def try_all(self, statements: Sequence[st.Parsed], session: Session) -> None:
+        """Find mistakes: execute the statements one after another, and change nothing."""
+        tried, trial = self.copy(), session.copy()
         for parsed in statements:
-            tried.run(parsed, trial, within)
-        return [self.run(parsed, session, within) for parsed in statements]
+            tried.run(parsed, trial)
 
     def copy(self) -> SqlEngine:
         """An engine that knows the same, and changes nothing outside itself."""
@@ -84,11 +88,11 @@ class SqlEngine:
         tried.catalog, tried.queries = self.catalog, dict(self.queries)
         return tried
 
-    def run(self, parsed: st.Parsed, session: Session | None = None, text: str | None = None) -> Done:
-        """Execute one statement in a session. ``text`` is all that it stood in, where that is known."""
+    def run(self, parsed: st.Parsed, session: Session | None = None) -> Done:
+        """Execute one statement in a session."""
         session = session or Session()
         in_force = {**self.settings, **session.settings}
-        with mistakes_located(parsed, text):
+        with mistakes_located(parsed):
             return self._done(parsed, session, in_force)
 
     def _done(self, parsed: st.Parsed, session: Session, settings: dict[str, Any]) -> Done:
@@ -100,7 +104,7 @@ class SqlEngine:
             case st.SetProperty(name, value, for_system=True):
                 self.settings[name] = value
                 return Done(parsed, f"{name} is {value} for everybody")
-            case st.SetProperty() | st.UnsetProperty() | st.Define() | st.Undefine() as statement:
+            case st.SetProperty() | st.UnsetProperty() | st.Define() | st.Undefine() | st.Spool() as statement:
                 return Done(parsed, session.keep(statement) or "")
             case st.Show() as statement:
                 return Done(parsed, "", tables=shown_tables(statement, self._knowledge(session)))
@@ -131,7 +135,7 @@ class SqlEngine:
         known = self._knowledge(session)
         if isinstance(subject, str):
             return Done(parsed, "", tables=explained_query(subject, known))
-        plan = self.copy().plan(st.Parsed(subject, parsed.text, parsed.start), settings)
+        plan = self.copy().plan(replace(parsed, statement=subject), settings)
         if plan.query_plan is None:
             raise SqlError("explain.nothing", "only what has a query can be explained")
         return Done(parsed, "", plan, explained_plan(plan.query_plan, known, settings))
@@ -150,7 +154,7 @@ class SqlEngine:
         unused = self._topic_to_delete(parsed.statement, plan)
         self._prepare_topics(parsed.statement, plan)
         if plan.ddl_command is not None or plan.query_plan is not None:
-            self._journal.planned(plan, settings)
+            self._journal.planned(plan, settings, parsed.script)
         self.apply(plan, settings)
         if unused is not None:
             self._topics.delete(unused)
@@ -193,12 +197,12 @@ class SqlEngine:
     def _insert(self, parsed: st.Parsed, statement: st.InsertValues) -> Done:
         source = self.catalog.source(statement.target)
         record = inserted(statement, source, self.functions, self.registry)
-        self._topics.append(source.topic, record)
+        self._topics.append(source.topic, record, *self._journal.beside(parsed))
         return Done(parsed, f"1 row into {source.name}")
 
     def _control(self, parsed: st.Parsed, statement: st.ControlQuery) -> Done:
         ids = [query.id for query in self._queries_meant(statement)]
-        self._journal.controlled(statement.action, ids, parsed.text)
+        self._journal.controlled(statement.action, ids, parsed)
         self.control(statement.action, ids)
         return Done(parsed, f"{statement.action.value} {statement.query_id or 'ALL'}")
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from headrace.records import NO_HEADERS, Headers
 from headrace.sql.planning.plans import QueryPlan, StatementPlan
-from headrace.sql.tree.statements import QueryAction
+from headrace.sql.tree.statements import Parsed, QueryAction
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Topics(Protocol):
     def delete(self, topic: str) -> None:
         """Delete the topic and what is in it."""
 
-    def append(self, topic: str, record: NewRecord) -> None:
-        """Write a record; it is there when this returns."""
+    def append(self, topic: str, record: NewRecord, *beside: tuple[str, NewRecord]) -> None:
+        """Write a record, in one step with those ``beside`` it in other topics; it is there when this returns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,21 +76,28 @@ class Queries(Protocol):
 class Journal(Protocol):
     """Where statements are written down before they take effect, for whoever starts after this process."""
 
-    def planned(self, plan: StatementPlan, settings: Mapping[str, Any]) -> None:
+    def planned(self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None) -> None:
         """A plan is about to be applied."""
 
-    def controlled(self, action: QueryAction, query_ids: Sequence[str], text: str) -> None:
+    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> None:
         """Queries are about to be stopped or paused, or to go on."""
+
+    def beside(self, parsed: Parsed) -> Sequence[tuple[str, NewRecord]]:
+        """What is to be written together with the row that a statement inserts."""
 
 
 class NoJournal:
     """Nobody starts after this process."""
 
-    def planned(self, plan: StatementPlan, settings: Mapping[str, Any]) -> None:
+    def planned(self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None) -> None:
         """Not written down."""
 
-    def controlled(self, action: QueryAction, query_ids: Sequence[str], text: str) -> None:
+    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> None:
         """Not written down."""
+
+    def beside(self, parsed: Parsed) -> Sequence[tuple[str, NewRecord]]:
+        """Nothing."""
+        return ()
 
 
 class DryTopics:
@@ -117,7 +124,7 @@ class DryTopics:
         """As if the topic were deleted."""
         self._changed[topic] = None
 
-    def append(self, topic: str, record: NewRecord) -> None:
+    def append(self, topic: str, record: NewRecord, *beside: tuple[str, NewRecord]) -> None:
         """Written nowhere."""
 
 

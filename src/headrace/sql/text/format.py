@@ -205,6 +205,10 @@ def _assert_schema(node: s.AssertSchema) -> str:
     return _assertion(node.exists, node.timeout, f"SCHEMA{subject}{id_}")
 
 
+def _spool(node: s.Spool) -> str:
+    return f"SPOOL {'OFF' if node.file is None else _text(node.file)}"
+
+
 _WRITERS: dict[type, Callable[[Any], str]] = {
     e.NullLiteral: lambda node: "null",
     e.BooleanLiteral: lambda node: "true" if node.value else "false",
@@ -259,6 +263,8 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     s.Explain: _explain,
     s.Print: _print,
     s.ControlQuery: lambda node: f"{node.action.value} {'ALL' if node.query_id is None else quoted(node.query_id)}",
+    s.RunScript: lambda node: f"RUN SCRIPT {_text(node.file)}",
+    s.Spool: _spool,
     s.SetProperty: _set,
     s.UnsetProperty: lambda node: f"UNSET {_text(node.name)}",
     s.Define: lambda node: f"DEFINE {quoted(node.name)}={_text(node.value)}",

@@ -14,8 +14,10 @@ from headrace.sql.tree.queries import SelectItem
 from headrace.sql.tree.statements import ColumnDefinition, Parsed
 
 
-def parse(text: str) -> list[Parsed]:
+def parse(text: str, *, commands: bool = False) -> list[Parsed]:
     """The statements of ``text``. All of it is read before any of it is used, so an error anywhere is an error here.
+
+    With ``commands`` those of a shell, RUN SCRIPT and SPOOL, are statements, too.
 
     >>> [parsed.statement.name for parsed in parse("CREATE TYPE a AS INT; DROP TYPE a;")]
     ['A', 'A']
@@ -24,9 +26,9 @@ def parse(text: str) -> list[Parsed]:
     found = []
     while cursor.kind != END:
         start = cursor.at
-        tree = statement(cursor)
+        tree = statement(cursor, commands=commands)
         cursor.expect(";")
-        found.append(Parsed(tree, text[start : cursor.end], start))
+        found.append(Parsed(tree, text[start : cursor.end], start, text))
     return found
 
 

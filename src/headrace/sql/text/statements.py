@@ -8,7 +8,7 @@ from functools import partial
 from headrace.sql.text.cursor import Cursor
 from headrace.sql.text.expressions import literal, value_expression, whole_number
 from headrace.sql.text.queries import duration, limit, query
-from headrace.sql.text.tokens import STRING
+from headrace.sql.text.tokens import NAME, STRING
 from headrace.sql.text.types import type_
 from headrace.sql.tree.expressions import Expression, Literal
 from headrace.sql.tree.queries import Duration
@@ -37,19 +37,23 @@ from headrace.sql.tree.statements import (
     Properties,
     QueryAction,
     Role,
+    RunScript,
     Select,
     SetProperty,
     Show,
     SourceKind,
+    Spool,
     Statement,
     Undefine,
     UnsetProperty,
 )
 
 
-def statement(cursor: Cursor) -> Statement:
-    """One statement, up to its semicolon."""
-    begin = _STATEMENTS.get(cursor.kind)
+def statement(cursor: Cursor, *, commands: bool = False) -> Statement:
+    """One statement, up to its semicolon; with ``commands`` also one of a shell."""
+    # SPOOL is no word of the dialect: it is a name everywhere but here.
+    word = cursor.token.text.upper() if cursor.kind == NAME else cursor.kind
+    begin = _STATEMENTS.get(word) or (_COMMANDS.get(word) if commands else None)
     if begin is None:
         raise cursor.error("expected a statement", hint=f"Statements begin with {', '.join(sorted(_STATEMENTS))}.")
     return begin(cursor)
@@ -267,6 +271,19 @@ def _timeout(cursor: Cursor) -> Duration | None:
     return duration(cursor) if cursor.accept("TIMEOUT") else None
 
 
+def _run(cursor: Cursor) -> RunScript:
+    cursor.expect("RUN", "SCRIPT")
+    return RunScript(cursor.string("the name of a file in single quotes"))
+
+
+def _spool(cursor: Cursor) -> Spool:
+    cursor.take()
+    if cursor.kind == NAME and cursor.token.text.upper() == "OFF":
+        cursor.take()
+        return Spool(None)
+    return Spool(cursor.string("the name of a file in single quotes, or OFF"))
+
+
 _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "SELECT": lambda cursor: Select(query(cursor)),
     "CREATE": _create,
@@ -287,3 +304,4 @@ _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {
     "RESUME": _control,
     "ASSERT": _assert,
 }
+_COMMANDS: dict[str, Callable[[Cursor], Statement]] = {"RUN": _run, "SPOOL": _spool}

@@ -281,6 +281,20 @@ class AssertSchema:
     timeout: Duration | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RunScript:
+    """RUN SCRIPT: the statements of a file in its place."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """SPOOL: keep what is shown in a file; None is OFF."""
+
+    file: str | None
+
+
 Statement: TypeAlias = (
     Select
     | CreateSource
@@ -304,13 +318,21 @@ Statement: TypeAlias = (
     | Undefine
     | AssertTopic
     | AssertSchema
+    | RunScript
+    | Spool
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A statement with its own text, its place in the whole."""
+    """A statement with its own text, and where it stood: at ``start`` of the text ``within``, which ``file`` holds.
+
+    ``script`` is what remembers that it was executed, where it is not to be executed again.
+    """
 
     statement: Statement
     text: str
     start: int = field(default=0, compare=False)
+    within: str = field(default="", compare=False)
+    file: str | None = field(default=None, compare=False)
+    script: str | None = field(default=None, compare=False)
