@@ -5,7 +5,7 @@ READY := .venv/.ready
 CASES ?= ../shared/conformance
 WORKERS ?= auto
 
-.PHONY: demo demo-sql test test-kafka check conformance conformance-spark faults docs bench format clean
+.PHONY: demo demo-sql test test-kafka check conformance conformance-spark faults docs bench bench-kafka format clean
 
 demo: $(READY)
 	$(BIN)/headrace demo
@@ -45,6 +45,9 @@ bench: $(READY)
 	$(BIN)/python -m bench
 	$(BIN)/python -m bench.engine
 	$(BIN)/python -m bench.sql
+
+bench-kafka: $(READY)
+	$(BIN)/python -m bench.kafka
 
 format: $(READY)
 	$(BIN)/ruff format src tests examples bench

@@ -1,0 +1,128 @@
+"""What the benchmark itself asks of the broker: topics filled and read, and how far a group has come."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Iterable, Iterator
+
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    Message,
+    Producer,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+
+from bench.kafka.inputs import PARTITIONS, Input, Latest, Total, total
+
+_SECONDS = 60.0
+_READ_AT_ONCE = 10_000
+_SERVED_EACH = 10_000
+_LONG = struct.Struct(">q").unpack
+
+
+class Topics:
+    """The topics of one broker."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._admin = AdminClient({"bootstrap.servers": address})
+
+    def create(self, *names: str) -> None:
+        """Topics whose records stay, however old they are."""
+        new = [NewTopic(name, PARTITIONS, 1, config={"retention.ms": "-1"}) for name in names]
+        for future in self._admin.create_topics(new).values():
+            future.result(_SECONDS)
+
+    def names(self) -> list[str]:
+        """All topics."""
+        return list(self._admin.list_topics(timeout=_SECONDS).topics)
+
+    def delete_those_of(self, application: str) -> None:
+        """Remove its topics, internal ones included."""
+        names = [name for name in self.names() if application in name]
+        for future in self._admin.delete_topics(names).values() if names else ():
+            future.result(_SECONDS)
+
+    def fill(self, topic: str, input: Input) -> None:
+        """Append all records of an input; those without a key go round."""
+        self.create(topic)
+        settings = {"linger.ms": 20, "batch.size": 1_000_000, "queue.buffering.max.messages": 500_000}
+        producer = Producer({"bootstrap.servers": self.address, "partitioner": "murmur2_random", **settings})
+        for number, (key, value, at) in enumerate(input.records()):
+            partition = number % PARTITIONS if key is None else -1
+            while True:
+                try:
+                    producer.produce(topic, value, key, partition, timestamp=at)
+                    break
+                except BufferError:
+                    producer.poll(0.05)
+            if number % _SERVED_EACH == 0:
+                producer.poll(0)
+        if producer.flush(_SECONDS):
+            message = f"the broker did not take all of {topic}"
+            raise RuntimeError(message)
+
+    def is_done(self, group: str, inputs: Iterable[str]) -> bool:
+        """Whether a group has committed the ends of the topics it reads, and of its own repartition topics."""
+        own = [name for name in self.names() if group in name and "repartition" in name]
+        places = [TopicPartition(name, number) for name in (*inputs, *own) for number in range(PARTITIONS)]
+        committed = self._committed(group)
+        return all(committed.get(place, 0) >= end for place, end in self._ends(places).items())
+
+    def records(self, topic: str) -> Iterator[tuple[bytes, bytes | None]]:
+        """The keys and values of a topic that a reader of what is committed sees, up to now."""
+        settings = {"group.id": "unused", "isolation.level": "read_committed", "enable.partition.eof": True}
+        consumer = Consumer({"bootstrap.servers": self.address, "fetch.queue.backoff.ms": 20, **settings})
+        consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
+        deadline, left = time.monotonic() + _SECONDS, set(range(PARTITIONS))
+        try:
+            while left:
+                for message in consumer.consume(_READ_AT_ONCE, 0.1):
+                    if _is_record(message):
+                        key, value = message.key(), message.value()
+                        assert isinstance(key, bytes)
+                        yield key, value
+                        deadline = time.monotonic() + _SECONDS
+                    else:
+                        left.discard(message.partition())
+                if time.monotonic() > deadline:
+                    message = f"{topic} cannot be read to its end"
+                    raise RuntimeError(message)
+        finally:
+            consumer.close()
+
+    def found(self, topic: str, expected: Latest | Total) -> Latest | Total:
+        """What is in an output topic, in the form of what is expected."""
+        if isinstance(expected, Total):
+            return total((key, value) for key, value in self.records(topic) if value is not None)
+        latest = dict(self.records(topic))
+        return {key: _LONG(value)[0] for key, value in latest.items() if value is not None}
+
+    def _committed(self, group: str) -> dict[TopicPartition, int]:
+        asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
+        try:
+            found = asked.result(_SECONDS).topic_partitions
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
+                raise
+            return {}
+        return {TopicPartition(each.topic, each.partition): each.offset for each in found or ()}
+
+    def _ends(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        asked = self._admin.list_offsets(
+            {place: OffsetSpec.latest() for place in places}, isolation_level=IsolationLevel.READ_COMMITTED
+        )
+        return {place: future.result(_SECONDS).offset for place, future in asked.items()}
+
+
+def _is_record(message: Message) -> bool:
+    error = message.error()
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+        raise KafkaException(error)
+    return error is None
