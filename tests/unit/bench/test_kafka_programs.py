@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bench.kafka.inputs import Latest, Total, rows, total
@@ -30,7 +32,7 @@ def _written(name: str, expected: Latest | Total) -> Latest | Total:
             topic = driver.create_input_topic(input.name, key_serde=raw, value_serde=raw)
             for key, value, at in input.records():
                 topic.pipe_input(key, value, timestamp=at)
-        value_serde = raw if isinstance(expected, Total) else serdes.long()
+        value_serde: Any = raw if isinstance(expected, Total) else serdes.long()
         found = driver.create_output_topic("out", key_serde=raw, value_serde=value_serde).read_key_values_to_list()
     if isinstance(expected, Total):
         return total(iter(found))
