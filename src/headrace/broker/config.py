@@ -4,6 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+_PREFIXES = (
+    "consumer.",
+    "main.consumer.",
+    "restore.consumer.",
+    "global.consumer.",
+    "producer.",
+    "admin.",
+    "security.",
+    "sasl.",
+    "ssl.",
+)
+_NAMES = frozenset(
+    {
+        "client.id",
+        "connections.max.idle.ms",
+        "metadata.max.age.ms",
+        "metadata.recovery.rebootstrap.trigger.ms",
+        "metadata.recovery.strategy",
+        "processing.guarantee",
+        "receive.buffer.bytes",
+        "reconnect.backoff.max.ms",
+        "reconnect.backoff.ms",
+        "replication.factor",
+        "request.timeout.ms",
+        "retry.backoff.ms",
+        "send.buffer.bytes",
+        "staging.dir",
+        "state.dir",
+    }
+)
+
+
+def broker_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of an application's settings that whoever opens its broker needs.
+
+    >>> broker_settings({"application.id": "views", "consumer.fetch.min.bytes": 1, "security.protocol": "SSL"})
+    {'consumer.fetch.min.bytes': 1, 'security.protocol': 'SSL'}
+    """
+    return {
+        name: str(value) if isinstance(value, PurePath) else value
+        for name, value in given.items()
+        if name in _NAMES or name.startswith(_PREFIXES)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +63,7 @@ class BrokerConfig:
     address: str
     """What ``bootstrap.servers`` says."""
     settings: Mapping[str, object] = field(default_factory=dict, repr=False)
-    """Those that begin with ``consumer.``, ``producer.``, ``admin.``, ``security.``, ``sasl.`` or ``ssl.``."""
+    """What ``broker_settings`` picks: they travel to every process that opens the broker."""
     fsync: bool = True
     """Whether what an embedded broker acknowledged survives a power loss."""
     verify: bool = field(default=True, repr=False)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker
+from headrace.broker.config import broker_settings
 from headrace.errors import (
     BrokerError,
     HeadraceError,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 
 LEAST_DISK = 64 << 20
 LEAST_SHARED_MEMORY = 16 << 20
-
-_CLIENT_SETTINGS = ("consumer.", "main.consumer.", "producer.", "admin.", "security.", "sasl.", "ssl.")
 
 _loading: ContextVar[str | None] = ContextVar("loading", default=None)
 
@@ -64,7 +63,12 @@ def broker_address(config: StreamsConfig) -> str:
 
 def broker_config(config: StreamsConfig) -> BrokerConfig:
     """Where the broker is, and the settings of its clients."""
-    settings = {name: value for name, value in config.originals.items() if name.startswith(_CLIENT_SETTINGS)}
+    settings = broker_settings(config.originals)
+    # As in Kafka Streams: who may process a record twice also reads what may yet be given up, unless told otherwise.
+    if config.is_exactly_once:
+        settings["main.consumer.isolation.level"] = "read_committed"
+    else:
+        settings.setdefault("consumer.isolation.level", "read_uncommitted")
     return BrokerConfig(broker_address(config), settings)
 
 

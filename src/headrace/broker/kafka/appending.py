@@ -9,7 +9,7 @@ from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from headrace.broker.kafka import topics
+from headrace.broker.kafka import metadata
 from headrace.broker.kafka.clients import Clients
 from headrace.broker.port import Appended, NewRecord, OffsetRange, TopicPartition
 from headrace.broker.producers import StickyPartitioner
@@ -83,9 +83,9 @@ class Appender:
         """How many partitions a topic has. A topic that is not there is never made by accident."""
         now = time.monotonic()
         if topic not in self._counts or now - self._asked > _METADATA_SECONDS:
-            self._counts, self._asked = topics.counts(self._clients), now
+            self._counts, self._asked = metadata.counts(self._clients), now
         if topic not in self._counts:
-            raise topics.unknown(topic)
+            raise metadata.unknown(topic)
         return self._counts[topic]
 
 

@@ -34,6 +34,14 @@ _NO_GROUP = "headrace-reads-without-a-group"
 _T = TypeVar("_T")
 
 
+class _Quiet:
+    """librdkafka's own lines, as details: it writes one for every try of a connection, and we say what comes of it."""
+
+    def log(self, level: int, message: str, *values: object) -> None:
+        """Called by librdkafka's binding."""
+        _logger.debug(message, *values)
+
+
 class Clients:
     """Makes consumers and producers, and keeps one admin client. Safe in threads."""
 
@@ -100,7 +108,7 @@ class Clients:
 
     def _made(self, kind: Any, settings: dict[str, Any]) -> Any:
         self._check_process()
-        settings = {"error_cb": self._on_error, "logger": _logger, **settings}
+        settings = {"error_cb": self.on_error, "logger": _Quiet(), **settings}
         try:
             return kind(settings)
         except (KafkaException, TypeError, ValueError) as error:
@@ -109,7 +117,8 @@ class Clients:
             hint = "Correct or leave out the setting that begins with consumer., producer., admin., ssl. or sasl."
             raise ConfigError(message, hint=hint) from None
 
-    def _on_error(self, error: KafkaError) -> None:
+    def on_error(self, error: KafkaError) -> None:
+        """Remember what a client complains of, for when nobody answers."""
         # That all brokers are down says less than the reason, which came before it.
         if error.code() != KafkaError._ALL_BROKERS_DOWN or self._complaint is None:
             self._complaint = error

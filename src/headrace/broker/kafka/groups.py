@@ -8,7 +8,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaExcep
 
 from headrace.broker import port
 from headrace.broker.groups import check_name
-from headrace.broker.kafka import offsets, topics
+from headrace.broker.kafka import metadata, offsets
 from headrace.broker.kafka.clients import Clients
 from headrace.broker.port import OffsetAndMetadata
 from headrace.errors import ArgumentError, BrokerError
@@ -75,7 +75,7 @@ def names(clients: Clients) -> list[str]:
 def lag(clients: Clients, group: str) -> dict[port.TopicPartition, int]:
     """How many offsets the group is behind, per partition of the topics it reads; all of those it has not begun."""
     positions = committed(clients, group)
-    there = topics.counts(clients)
+    there = metadata.counts(clients)
     read = sorted({topic for topic, _ in positions} & there.keys())
     places = [(topic, number) for topic in read for number in range(there[topic])]
     begins, ends = offsets.starts(clients, places), offsets.ends(clients, places)

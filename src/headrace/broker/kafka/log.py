@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from headrace.broker.kafka import groups, offsets, topics
+from headrace.broker.kafka import groups, metadata, offsets, topics
 from headrace.broker.kafka.appending import Appender
 from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.reading import Readers
@@ -41,7 +41,7 @@ class KafkaLog:
 
     def topics(self) -> dict[str, int]:
         """The names of all topics and their numbers of partitions."""
-        return topics.counts(self._log_clients)
+        return metadata.counts(self._log_clients)
 
     def describe_topic(self, name: str) -> TopicDescription:
         """Settings and offsets of one topic; of sizes Kafka's clients are not told."""

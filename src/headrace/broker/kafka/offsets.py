@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import IsolationLevel, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from headrace.broker import port
+from headrace.broker.kafka import metadata
 from headrace.broker.kafka.client_settings import given
 from headrace.broker.kafka.clients import Clients
-from headrace.errors import UnknownTopicError
+from headrace.errors import BrokerError, UnknownTopicError
+
+_NO_LEADER = frozenset({KafkaError._NOENT, KafkaError._UNKNOWN_PARTITION})
+"""That is said of a partition that is not there, and of one that has no leader just now."""
 
 
 def starts(clients: Clients, places: Iterable[port.TopicPartition]) -> dict[port.TopicPartition, int]:
@@ -46,15 +50,20 @@ def _ask(
 ) -> dict[port.TopicPartition, int]:
     for topic, number in specs:
         if number < 0:
-            message = f"there is no partition {number} of topic {topic}"
-            raise UnknownTopicError(message)
+            metadata.check(clients, topic, number)
     if not specs:
         return {}
     request = {TopicPartition(*place): spec for place, spec in specs.items()}
     futures = clients.admin().list_offsets(request, isolation_level=isolation, request_timeout=clients.timeout)
-    return {
-        (asked.topic, asked.partition): clients.answer(
-            future, f"ask for offsets of {asked.topic}-{asked.partition}"
-        ).offset
-        for asked, future in futures.items()
-    }
+    return {(asked.topic, asked.partition): _answer(clients, asked, future) for asked, future in futures.items()}
+
+
+def _answer(clients: Clients, asked: Any, future: Any) -> int:
+    try:
+        return int(clients.answer(future, f"ask for offsets of {asked.topic}-{asked.partition}").offset)
+    except (BrokerError, UnknownTopicError) as error:
+        cause = error.__cause__
+        if not isinstance(cause, KafkaException) or cause.args[0].code() not in _NO_LEADER:
+            raise
+        metadata.check(clients, asked.topic, asked.partition)
+        raise clients.silent(error.message, cause.args[0]) from cause

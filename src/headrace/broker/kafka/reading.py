@@ -13,14 +13,16 @@ from collections.abc import Iterator
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from headrace.broker.kafka import offsets
+from headrace.broker.kafka import metadata, offsets
 from headrace.broker.kafka.clients import Clients
-from headrace.broker.kafka.failures import UNREACHABLE
+from headrace.broker.kafka.failures import CREDENTIALS, UNREACHABLE
 from headrace.errors import ArgumentError, HeadraceError, OffsetOutOfRangeError
 from headrace.records import NO_HEADERS, Headers, RawRecord
 
 MOST_OPEN = 64
 """How many idle consumers a process keeps: beyond that, those that were not used for the longest time are closed."""
+MOST_OF_ONE = 2
+"""How many of them for one partition."""
 _WAIT = 0.5
 _CHANGELOG = "-changelog"
 _SETTINGS = {
@@ -32,13 +34,17 @@ _SETTINGS = {
 
 
 class PartitionReader:
-    """One consumer and the partition that it reads. Used by one thread at a time."""
+    """One consumer and the partition that it reads, onwards from where its first range began.
+
+    Going back takes another reader: a consumer that is sent elsewhere first waits for the answer that is under way.
+    """
 
     def __init__(self, clients: Clients, topic: str, partition: int) -> None:
         self.place = topic, partition
         self._clients = clients
         kind = "restore" if topic.endswith(_CHANGELOG) else "main"
-        self._consumer: Consumer = clients.consumer(_SETTINGS, kind=kind)
+        self._failed: KafkaError | None = None
+        self._consumer: Consumer = clients.consumer({**_SETTINGS, "error_cb": self._on_error}, kind=kind)
         self.position: int | None = None
         """Where the next range can begin without a new fetch; None before the first."""
         self._reached = 0
@@ -48,11 +54,10 @@ class PartitionReader:
 
     def read(self, start: int, end: int, max_records: int) -> Iterator[list[RawRecord]]:
         """The records of a range."""
-        if self.position != start:
+        if self.position is None:
             self._consumer.assign([TopicPartition(*self.place, start)])
-            self._reached, self._kept = start, []
-        self.position = start
-        deadline = time.monotonic() + self._clients.timeout
+            self._reached = self.position = start
+        deadline, is_checked = time.monotonic() + self._clients.timeout, False
         while self.position < end:
             if self._kept:
                 batch = self._take(end, max_records)
@@ -61,8 +66,13 @@ class PartitionReader:
                     deadline = time.monotonic() + self._clients.timeout
             elif self._reached >= end:
                 self.position = end
-            elif not self._receive(end, max_records) and time.monotonic() > deadline:
+            elif self._receive(end, max_records):
+                continue
+            elif time.monotonic() > deadline:
                 raise self._clients.silent(self._what)
+            elif not is_checked:  # Of a topic that is not there a consumer hears after half a minute.
+                metadata.check(self._clients, *self.place)
+                is_checked = True
 
     def close(self) -> None:
         """End the consumer."""
@@ -87,6 +97,8 @@ class PartitionReader:
                 messages = [] if first is None else [first, *self._consumer.consume(max_records, 0)]
         except KafkaException as error:
             raise self._failure(error.args[0]) from error
+        if self._failed is not None:
+            raise self._failure(self._failed)
         records = [message for message in messages if message.error() is None]
         if len(records) < len(messages):
             self._heed([message for message in messages if message.error() is not None], end)
@@ -94,6 +106,12 @@ class PartitionReader:
             self._reached = max(self._reached, records[-1].offset() + 1)
         self._kept = records
         return bool(messages)
+
+    def _on_error(self, error: KafkaError) -> None:
+        """Called inside ``poll``: for instance when there is no such topic, or it may not be read."""
+        self._clients.on_error(error)
+        if error.code() not in UNREACHABLE and error.code() not in CREDENTIALS:
+            self._failed = error
 
     def _heed(self, events: list[Message], end: int) -> None:
         """What the partition says beside records: that it was read to its end, or an error."""
@@ -176,10 +194,14 @@ class Readers:
     def _taken(self, place: tuple[str, int], start: int) -> PartitionReader:
         with self._lock:
             mine = [reader for reader in self._idle if reader.place == place]
-            mine.sort(key=lambda reader: reader.position != start)
-            if mine:
-                self._idle.remove(mine[0])
-                return mine[0]
+            found = next((reader for reader in mine if reader.position == start), None)
+            # Two may stand at different places of a partition, a task and a replica for instance.
+            surplus = [found] if found is not None else mine[: 1 - MOST_OF_ONE]
+            self._idle = [reader for reader in self._idle if reader not in surplus]
+        if found is not None:
+            return found
+        for reader in surplus:
+            reader.close()
         return PartitionReader(self._clients, *place)
 
     def _give_back(self, reader: PartitionReader) -> None:

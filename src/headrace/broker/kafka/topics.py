@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka import TopicCollection
 from confluent_kafka.admin import (
     AlterConfigOpType,
     ConfigEntry,
@@ -19,28 +19,13 @@ from confluent_kafka.admin import (
 from headrace.broker.kafka import offsets
 from headrace.broker.kafka.client_settings import given
 from headrace.broker.kafka.clients import Clients
+from headrace.broker.kafka.metadata import counts, unknown
 from headrace.broker.port import PartitionDescription, TopicDescription
 from headrace.broker.topic_config import check_partitions
-from headrace.errors import ArgumentError, ConfigError, UnknownTopicError
+from headrace.errors import ArgumentError, ConfigError
 from headrace.names import problem_with
 
-INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
-"""The cluster's own: nobody's business here."""
 _PAUSE = 0.02
-
-
-def counts(clients: Clients) -> dict[str, int]:
-    """The names of all topics and their numbers of partitions."""
-    what = "list the topics"
-    try:
-        found = clients.admin().list_topics(timeout=clients.timeout)
-    except KafkaException as error:
-        raise clients.failure(error, what) from error
-    return {
-        name: len(topic.partitions)
-        for name, topic in sorted(found.topics.items())
-        if name not in INTERNAL and topic.error is None
-    }
 
 
 def create(clients: Clients, name: str, partitions: int, config: Mapping[str, object] | None) -> None:
@@ -119,12 +104,6 @@ def _settings(clients: Clients, name: str) -> dict[str, str]:
     futures = clients.admin().describe_configs([resource], request_timeout=clients.timeout)
     found: Mapping[str, Any] = clients.answer(futures[resource], f"describe the settings of the topic {name}")
     return {each: entry.value for each, entry in sorted(found.items()) if entry.value is not None}
-
-
-def unknown(name: str) -> UnknownTopicError:
-    """There is no such topic."""
-    message = f"there is no topic {name}"
-    return UnknownTopicError(message, hint=f"Create it: headrace topics create {name}.")
 
 
 def _texts(config: Mapping[str, object]) -> dict[str, str]:
