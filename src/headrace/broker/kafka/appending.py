@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from headrace.broker.kafka import metadata
 from headrace.broker.kafka.clients import Clients
+from headrace.broker.kafka.timestamps import written_timestamp
 from headrace.broker.port import Appended, NewRecord, OffsetRange, TopicPartition
 from headrace.broker.producers import StickyPartitioner
 
@@ -52,7 +53,7 @@ class Appender:
             value=record.value,
             key=record.key,
             partition=partition,
-            timestamp=int(time.time() * 1000) if record.timestamp is None else record.timestamp,
+            timestamp=0 if record.timestamp is None else written_timestamp(record.timestamp),
             headers=list(record.headers),
             on_delivery=sent.on_delivery,
         )

@@ -9,10 +9,11 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
@@ -25,13 +26,21 @@ from headrace.broker.kafka.client_settings import (
     hidden,
     producer_settings,
 )
-from headrace.broker.kafka.failures import CREDENTIALS, UNREACHABLE, failure, refused, unreachable
+from headrace.broker.kafka.failures import CREDENTIALS, NOT_NOW, UNREACHABLE, failure, refused, unreachable
 from headrace.errors import ConfigError, HeadraceError, InternalError
 
 _logger = logging.getLogger("headrace.broker.kafka.librdkafka")
 _API_TIMEOUT_MS = 60_000
+_PAUSE = 0.1
 _NO_GROUP = "headrace-reads-without-a-group"
 _T = TypeVar("_T")
+
+
+Asked: TypeAlias = "Callable[[], Future[_T]]"
+
+
+def _no_errors(_: object) -> Iterable[KafkaError]:
+    return ()
 
 
 class _Quiet:
@@ -75,16 +84,38 @@ class Clients:
                 self._admin = self._made(AdminClient, admin_settings(self.config))
             return self._admin
 
+    def ask(self, what: str, question: Asked[_T], errors: Callable[[_T], Iterable[KafkaError]] = _no_errors) -> _T:
+        """What the cluster answers to an admin client; our error where it does not, or says no.
+
+        A cluster that is about to be able is asked again. ``errors`` finds those that are inside an answer.
+        """
+        deadline = time.monotonic() + self.timeout
+        while True:
+            try:
+                found = self.answer(question(), what)
+                for error in errors(found):
+                    raise KafkaException(error)
+                return found
+            except KafkaException as inside:
+                failed, cause = self.failure(inside, what), inside
+            except HeadraceError as told:
+                if not isinstance(told.__cause__, KafkaException):
+                    raise
+                failed, cause = told, told.__cause__
+            if cause.args[0].code() not in NOT_NOW or time.monotonic() > deadline:
+                raise failed from cause
+            time.sleep(_PAUSE)
+
     def answer(self, future: Future[_T], what: str) -> _T:
-        """What the cluster answers to an admin client; our error where it does not, or says no."""
+        """The same of what was asked already, once."""
         try:
             found = future.result(self.timeout + 5)
-            self._complaint = None
-            return found
         except FutureTimeout:
             raise self.silent(what) from None
         except KafkaException as error:
             raise self.failure(error, what) from error
+        self._complaint = None
+        return found
 
     def failure(self, error: KafkaException | KafkaError, what: str) -> HeadraceError:
         """Our error for librdkafka's, with what the client last complained of where nobody answers."""

@@ -47,6 +47,20 @@ UNREACHABLE = frozenset(
 )
 """They go away by themselves when the cluster is well again."""
 
+NOT_NOW = frozenset(
+    {
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.OFFSET_NOT_AVAILABLE,
+        KafkaError.UNSTABLE_OFFSET_COMMIT,
+        KafkaError.NOT_CONTROLLER,
+    }
+)
+"""The cluster answered, did nothing, and will do it in a moment."""
+
 _DENIED = frozenset(
     {
         KafkaError.TOPIC_AUTHORIZATION_FAILED,

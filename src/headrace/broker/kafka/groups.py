@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 
@@ -29,14 +30,16 @@ def commit(clients: Clients, group: str, positions: Mapping[port.TopicPartition,
     parts = [TopicPartition(*place, offset=at.offset, metadata=at.metadata) for place, at in positions.items()]
     request = [ConsumerGroupTopicPartitions(group, parts)]
     what = f"commit offsets of the group {group}"
+    ask = clients.admin().alter_consumer_group_offsets
     try:
-        future = clients.admin().alter_consumer_group_offsets(request, request_timeout=clients.timeout)[group]
-        answered = clients.answer(future, what)
+        clients.ask(what, lambda: ask(request, request_timeout=clients.timeout)[group], _errors)
     except BrokerError as error:
-        raise _members(group, error) or error from error
-    for part in answered.topic_partitions or ():
-        if part.error is not None:
-            raise clients.failure(part.error, f"{what}, {part.topic}-{part.partition}")
+        raise _members(group, error) or error from error.__cause__
+
+
+def _errors(answer: Any) -> Iterator[KafkaError]:
+    """Those of single partitions."""
+    return (part.error for part in answer.topic_partitions or () if part.error is not None)
 
 
 def _members(group: str, error: BrokerError) -> BrokerError | None:
@@ -52,23 +55,19 @@ def committed(clients: Clients, group: str) -> dict[port.TopicPartition, OffsetA
     check_name(group, "group")
     request = [ConsumerGroupTopicPartitions(group)]
     what = f"ask for the offsets of the group {group}"
-    future = clients.admin().list_consumer_group_offsets(request, require_stable=True, request_timeout=clients.timeout)[
-        group
-    ]
-    found = clients.answer(future, what).topic_partitions or ()
-    for part in found:
-        if part.error is not None:
-            raise clients.failure(part.error, what)
-    kept = sorted((part.topic, part.partition, part.offset, part.metadata or "") for part in found if part.offset >= 0)
+    ask = clients.admin().list_consumer_group_offsets
+    found: Any = clients.ask(
+        what, lambda: ask(request, require_stable=True, request_timeout=clients.timeout)[group], _errors
+    )
+    parts = found.topic_partitions or ()
+    kept = sorted((part.topic, part.partition, part.offset, part.metadata or "") for part in parts if part.offset >= 0)
     return {(topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in kept}
 
 
 def names(clients: Clients) -> list[str]:
     """The groups that the cluster knows."""
-    what = "list the groups"
-    found = clients.answer(clients.admin().list_consumer_groups(request_timeout=clients.timeout), what)
-    if found.errors:
-        raise clients.failure(found.errors[0], what)
+    ask = clients.admin().list_consumer_groups
+    found: Any = clients.ask("list the groups", lambda: ask(request_timeout=clients.timeout), lambda each: each.errors)
     return sorted(each.group_id for each in found.valid)
 
 
@@ -87,9 +86,10 @@ def delete(clients: Clients, group: str) -> None:
     """Forget what a group committed."""
     check_name(group, "group")
     what = f"delete the group {group}"
-    future = clients.admin().delete_consumer_groups([group], request_timeout=clients.timeout)[group]
     try:
-        clients.answer(future, what)
+        clients.ask(
+            what, lambda: clients.admin().delete_consumer_groups([group], request_timeout=clients.timeout)[group]
+        )
     except BrokerError as error:
         cause = error.__cause__
         if not isinstance(cause, KafkaException) or cause.args[0].code() not in _NO_GROUP:

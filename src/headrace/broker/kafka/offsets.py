@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -53,17 +54,27 @@ def _ask(
             metadata.check(clients, topic, number)
     if not specs:
         return {}
-    request = {TopicPartition(*place): spec for place, spec in specs.items()}
-    futures = clients.admin().list_offsets(request, isolation_level=isolation, request_timeout=clients.timeout)
-    return {(asked.topic, asked.partition): _answer(clients, asked, future) for asked, future in futures.items()}
+
+    def asked(some: Mapping[port.TopicPartition, Any]) -> dict[port.TopicPartition, Any]:
+        request = {TopicPartition(*place): spec for place, spec in some.items()}
+        futures = clients.admin().list_offsets(request, isolation_level=isolation, request_timeout=clients.timeout)
+        return {(each.topic, each.partition): future for each, future in futures.items()}
+
+    first = asked(specs)
+
+    def question(place: port.TopicPartition) -> Any:
+        """The answer that is on its way, and where that is no good another one."""
+        return first.pop(place, None) or asked({place: specs[place]})[place]
+
+    return {place: _answer(clients, place, partial(question, place)) for place in specs}
 
 
-def _answer(clients: Clients, asked: Any, future: Any) -> int:
+def _answer(clients: Clients, place: port.TopicPartition, question: Callable[[], Any]) -> int:
     try:
-        return int(clients.answer(future, f"ask for offsets of {asked.topic}-{asked.partition}").offset)
+        return int(clients.ask("ask for offsets of {}-{}".format(*place), question).offset)
     except (BrokerError, UnknownTopicError) as error:
         cause = error.__cause__
         if not isinstance(cause, KafkaException) or cause.args[0].code() not in _NO_LEADER:
             raise
-        metadata.check(clients, asked.topic, asked.partition)
+        metadata.check(clients, *place)
         raise clients.silent(error.message, cause.args[0]) from cause

@@ -39,14 +39,14 @@ def create(clients: Clients, name: str, partitions: int, config: Mapping[str, ob
         config=_texts(config or {}),
     )
     what = f"create the topic {name}"
-    clients.answer(clients.admin().create_topics([new], request_timeout=clients.timeout)[name], what)
+    clients.ask(what, lambda: clients.admin().create_topics([new], request_timeout=clients.timeout)[name])
     _wait(clients, what, lambda: counts(clients).get(name) == partitions)
 
 
 def delete(clients: Clients, name: str) -> None:
     """Remove a topic; the cluster forgets what groups committed for it."""
     what = f"delete the topic {name}"
-    clients.answer(clients.admin().delete_topics([name], request_timeout=clients.timeout)[name], what)
+    clients.ask(what, lambda: clients.admin().delete_topics([name], request_timeout=clients.timeout)[name])
     _wait(clients, what, lambda: name not in counts(clients))
 
 
@@ -63,7 +63,7 @@ def alter(clients: Clients, name: str, partitions: int | None, config: Mapping[s
     if partitions is not None and partitions > before:
         what = f"add partitions to the topic {name}"
         new = [NewPartitions(name, check_partitions(name, partitions))]
-        clients.answer(clients.admin().create_partitions(new, request_timeout=clients.timeout)[name], what)
+        clients.ask(what, lambda: clients.admin().create_partitions(new, request_timeout=clients.timeout)[name])
         _wait(clients, what, lambda: counts(clients).get(name) == partitions)
 
 
@@ -78,16 +78,18 @@ def _alter_settings(clients: Clients, name: str, config: Mapping[str, object | N
     ]
     resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
     what = f"alter the settings of the topic {name}"
-    futures = clients.admin().incremental_alter_configs([resource], request_timeout=clients.timeout)
-    clients.answer(futures[resource], what)
+    timeout = clients.timeout
+    clients.ask(what, lambda: clients.admin().incremental_alter_configs([resource], request_timeout=timeout)[resource])
 
 
 def describe(clients: Clients, name: str) -> TopicDescription:
     """Settings and offsets. How many bytes there are no client is told; records are counted by offsets."""
     what = f"describe the topic {name}"
     _check_name(name)
-    futures = clients.admin().describe_topics(TopicCollection([name]), request_timeout=clients.timeout)
-    found: Any = clients.answer(futures[name], what)
+    asked = TopicCollection([name])
+    found: Any = clients.ask(
+        what, lambda: clients.admin().describe_topics(asked, request_timeout=clients.timeout)[name]
+    )
     places = [(name, each.id) for each in found.partitions]
     starts, ends = offsets.starts(clients, places), offsets.next_offsets(clients, places)
     partitions = tuple(
@@ -101,8 +103,10 @@ def describe(clients: Clients, name: str) -> TopicDescription:
 
 def _settings(clients: Clients, name: str) -> dict[str, str]:
     resource = ConfigResource(ResourceType.TOPIC, name)
-    futures = clients.admin().describe_configs([resource], request_timeout=clients.timeout)
-    found: Mapping[str, Any] = clients.answer(futures[resource], f"describe the settings of the topic {name}")
+    found: Mapping[str, Any] = clients.ask(
+        f"describe the settings of the topic {name}",
+        lambda: clients.admin().describe_configs([resource], request_timeout=clients.timeout)[resource],
+    )
     return {each: entry.value for each, entry in sorted(found.items()) if entry.value is not None}
 
 
