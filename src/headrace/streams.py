@@ -162,6 +162,11 @@ class Streams(Face):
         """What ended the application in the state ERROR."""
         return self._failure
 
+    @property
+    def waiting_for(self) -> str | None:
+        """The broker that does not answer, and since when; None where none is waited for. It goes on by itself."""
+        return None if self._run is None else self._run.supervisor.waiting_for
+
     def start(self) -> None:
         """Begin to process; returns when batches run. A program that ends closes the application: wait() keeps it on.
 

@@ -26,6 +26,7 @@ from headrace.batch.reports import BatchReport
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Decision, OffsetAndMetadata, Outcome, TopicPartition
 from headrace.errors import (
+    BrokerUnreachableError,
     FencedError,
     NotDecidedError,
     OutcomeUnknownError,
@@ -139,11 +140,14 @@ class Coordinator:
         try:
             self.lease.renew()
             is_ours = True
-        except FencedError:
+        except (FencedError, BrokerUnreachableError):
             is_ours = False
         self._memory.release(is_ours=is_ours)
         self._hold.release()
-        self.lease.release()
+        try:
+            self.lease.release()
+        except BrokerUnreachableError as error:
+            log.warning("%s was not given back: whoever runs it next takes it. %s", self.lease.application, error)
 
     def _report(self, batch: BatchOrder, results: list[VisitResult]) -> BatchReport:
         dropped: Counter[str] = Counter()

@@ -1,5 +1,7 @@
 """Keeps an engine as it is wanted: running, paused, with so many threads, and running again after a failure.
 
+A broker that does not answer is no failure of the application: it is waited for, as in Kafka Streams.
+
 All that starts or stops the engine happens here, one thing at a time. Failures are dealt with in a thread of their own,
 because whoever reports one is part of what has to be stopped.
 """
@@ -8,10 +10,12 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
+from headrace.errors import BrokerUnreachableError, HeadraceError, OutcomeUnknownError
 from headrace.lifecycle.engine import Engine
 from headrace.lifecycle.failures import (
     Backoff,
@@ -26,6 +30,8 @@ from headrace.waiting import LONGEST_SECONDS, LimitedLock
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 30.0
+_LONGEST_PAUSE = 2.0
+"""Between two questions whether the broker answers again; each of them waits for itself, too."""
 
 
 class Supervisor:
@@ -54,6 +60,8 @@ class Supervisor:
         self._failures: SimpleQueue[BaseException | None] = SimpleQueue()
         self._watching = threading.Thread(target=self._watch, name="headrace-supervisor", daemon=True)
         self._is_on = False
+        self.waiting_for: str | None = None
+        """Which broker does not answer, and since when; None where nothing is waited for."""
 
     def start(self) -> None:
         """Let the engine run, unless it is paused or has no threads."""
@@ -126,6 +134,9 @@ class Supervisor:
                     self._respond(error)
 
     def _respond(self, error: BaseException) -> None:
+        if isinstance(error, BrokerUnreachableError | OutcomeUnknownError):
+            self._wait_for_broker(error)
+            return
         response = response_to(error, self._handler)
         if response is StreamThreadExceptionResponse.REPLACE_THREAD:
             self._replace(error)
@@ -136,8 +147,10 @@ class Supervisor:
         pause = self._backoff.next()
         log.error("the batch runs again in %g s, because it failed", pause, exc_info=without_internals(error))
         self._states.try_to_become(StreamsState.REBALANCING)
-        if self._closing.wait(pause):
-            return
+        if not self._closing.wait(pause):
+            self._start_again()
+
+    def _start_again(self) -> None:
         try:
             with self._operating:
                 self._engine.stop()
@@ -147,3 +160,23 @@ class Supervisor:
             self.failed(again)
         else:
             self._states.try_to_become(StreamsState.RUNNING)
+
+    def _wait_for_broker(self, error: HeadraceError) -> None:
+        """Ask again and again, until it answers or the application is closed."""
+        since = time.strftime("%H:%M:%S")
+        self.waiting_for = f"{error.message} (since {since})"
+        log.warning("waiting: %s", self.waiting_for)
+        self._states.try_to_become(StreamsState.REBALANCING)
+        pauses = Backoff(limit=_LONGEST_PAUSE)
+        while not self._closing.wait(pauses.next()):
+            try:
+                self._engine.renew_lease()
+            except BrokerUnreachableError:
+                continue
+            except Exception as other:
+                self.failed(other)
+            else:
+                log.warning("the broker answers again, which it did not since %s", since)
+                self._start_again()
+            break
+        self.waiting_for = None

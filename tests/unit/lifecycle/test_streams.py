@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from headrace.application.restore_notes import RestoreNote
 from headrace.batch.reports import BatchReport
 from headrace.errors import (
     ArgumentError,
+    BrokerUnreachableError,
     ConfigError,
     FencedError,
     IllegalStateError,
@@ -210,6 +212,51 @@ def test_a_thread_that_is_replaced_runs_again(app: Streams) -> None:
     assert [str(error) for error in heard] == ["once"]
     assert EngineDouble.last.starts == 2
     assert seen == ["REBALANCING", "RUNNING", "REBALANCING", "RUNNING"]
+
+
+def test_a_broker_that_does_not_answer_is_waited_for_without_asking_anybody(app: Streams) -> None:
+    app.on_uncaught_exception(lambda error: pytest.fail("asked"))
+    seen = states_of(app)
+    running_again = threading.Event()
+    app.start()
+    engine = EngineDouble.last
+    engine.renewed.clear()
+    engine.fenced = BrokerUnreachableError("Kafka at somewhere:9092 does not answer")
+    app._states.listen(lambda new, old: running_again.set() if new is StreamsState.RUNNING else None)
+    engine.fail(BrokerUnreachableError("read lines-0: Kafka at somewhere:9092 does not answer"))
+
+    assert engine.renewed.wait(30)
+    assert app.state is StreamsState.REBALANCING
+    assert str(app.waiting_for).startswith("read lines-0: Kafka at somewhere:9092 does not answer (since ")
+    engine.fenced = None
+    assert running_again.wait(30)
+    assert engine.starts == 2
+    assert seen == ["REBALANCING", "RUNNING", "REBALANCING", "RUNNING"]
+    deadline = time.monotonic() + 30
+    while app.waiting_for is not None:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_it_can_be_closed_while_it_waits_for_its_broker(app: Streams) -> None:
+    app.start()
+    engine = EngineDouble.last
+    engine.renewed.clear()
+    engine.fenced = BrokerUnreachableError("it does not answer")
+    engine.fail(BrokerUnreachableError("it does not answer"))
+    assert engine.renewed.wait(30)
+
+    assert app.close()
+    assert app.state is StreamsState.NOT_RUNNING
+
+
+def test_who_was_replaced_while_the_broker_did_not_answer_ends(app: Streams) -> None:
+    app.start()
+    EngineDouble.last.fenced = FencedError("another one runs it")
+    EngineDouble.last.fail(BrokerUnreachableError("it does not answer"))
+
+    assert has_ended(app)
+    assert isinstance(app.failure, FencedError)
 
 
 def test_one_that_cannot_be_started_again_asks_again(app: Streams) -> None:
