@@ -13,7 +13,6 @@ import java.util.concurrent.CountDownLatch;
 
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
-import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.CloseOptions;
 import org.apache.kafka.streams.KafkaStreams;
 import org.apache.kafka.streams.StreamsBuilder;
@@ -91,7 +90,7 @@ public class Interop {
                 .toStream()
                 .to(name + "-out", Produced.with(WindowedSerdes.timeWindowedSerdeFrom(String.class, 10_000), LONG));
             case "session-count" -> builder.<String, String>stream(name + "-in")
-                .groupByKey()
+                .groupByKey(Grouped.with(TEXT, TEXT))
                 .windowedBy(SessionWindows.ofInactivityGapAndGrace(Duration.ofSeconds(5), Duration.ofSeconds(60)))
                 .count()
                 .toStream()
@@ -113,7 +112,7 @@ public class Interop {
 
     static KTable<Windowed<String>, Long> windowed(StreamsBuilder builder, String name) {
         return builder.<String, String>stream(name + "-in")
-            .groupByKey()
+            .groupByKey(Grouped.with(TEXT, TEXT))
             .windowedBy(TimeWindows.ofSizeAndGrace(Duration.ofSeconds(10), Duration.ofSeconds(20)))
             .count();
     }
