@@ -55,12 +55,20 @@ class VisitInput:
             if task.has_one_partition or (not self._chunks and not any(self._lags.values())):
                 task.process_all(now_ms)
             elif task.has_records and task.is_processable(now_ms):
-                task.process(now_ms)
-                task.punctuate_stream_time()
+                self._process(task, now_ms)
         # What other tasks sent exists in this batch only, so it is fed now, even if a partition has more to read.
         while any(task.buffered_of(partition) or partition in self._chunks for partition in self._sent):
             task.process_all(now_ms)
             self._refill(task)
+
+    def _process(self, task: StreamTask, now_ms: int) -> None:
+        """Process the next record, or all that wait where it is clear that they come before any other."""
+        if task.waits_in_one_queue:
+            # The other partitions have nothing, and nothing more comes of them in this visit.
+            task.process_all(now_ms)
+        else:
+            task.process(now_ms)
+            task.punctuate_stream_time()
 
     def _refill(self, task: StreamTask) -> bool:
         """Read more for partitions of which the task has no records left; whether anything was read."""

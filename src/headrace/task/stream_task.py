@@ -180,6 +180,11 @@ class StreamTask:
         """Whether the task reads a single partition, so that nothing has to be waited for."""
         return len(self._group.partitions) == 1
 
+    @property
+    def waits_in_one_queue(self) -> bool:
+        """Whether all records that wait are of one partition."""
+        return self._group.only_queue is not None
+
     def takes_columns(self, partition: TopicPartition) -> bool:
         """Whether the records of a partition are processed faster if they come in columns."""
         return self._group.queue(partition).source.take_columns is not None
