@@ -7,6 +7,8 @@ counts. Beside it stand the parts: reading, row code and writing without a task 
 from __future__ import annotations
 
 import argparse
+import tempfile
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
@@ -18,7 +20,9 @@ from rich.table import Table
 
 from bench.__main__ import seconds
 from bench.programs import Port, Written, run_to_the_end
+from headrace.broker.port import NewRecord as BrokerRecord
 from headrace.config import StreamsConfig
+from headrace.database import Database
 from headrace.records import NO_HEADERS
 from headrace.sql import parse, parse_expression
 from headrace.sql.build.queries import topology_of
@@ -56,7 +60,7 @@ _PROGRAMS = {
     "stream-table join": f"CREATE STREAM {_INTO} V.ID, V.PAGE, U.NAME FROM VIEWS V JOIN USERS U ON V.ID = U.ID;",
 }
 _PULL = "SELECT ID, NAME, COUNT(*) FROM USERS WHERE ID = 'u42' AND WINDOWSTART >= 1700000000000;"
-_KEYS = 10_000
+_KEYS, _QUESTIONS = 10_000, 2_000
 
 
 class NoTopics:
@@ -162,6 +166,26 @@ def parts(given: list[Any], rounds: int) -> list[Measured]:
     ]
 
 
+def pulled(number: int) -> list[float]:
+    """Seconds of questions by key, each about another key, to a table of 10,000 in this process."""
+    settings = {"auto.offset.reset": "earliest"}
+    table = "CREATE TABLE T AS SELECT ID, COUNT(*) AS N, SUM(MS) AS MS FROM VIEWS GROUP BY ID;"
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Database(f"embedded:{directory}", engine="local", settings=settings) as database,
+    ):
+        database.execute(_SOURCES + table)
+        database.broker.append([BrokerRecord("in", record[4], record[5]) for record in records(_KEYS)])
+        database.run_until_idle()
+        found = []
+        for n in range(number):
+            begun = time.perf_counter()
+            rows = database.execute(f"SELECT N, MS FROM T WHERE ID = 'u{n % _KEYS}';").rows()
+            found.append(time.perf_counter() - begun)
+            assert len(rows) == 1
+    return sorted(found)
+
+
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.sql", description=__doc__)
@@ -181,6 +205,9 @@ def main() -> None:
     for each in found:
         table.add_row(each.what, f"{each.per_second:,.0f}", f"{1e6 / each.per_second:.2f}")
     Console().print(table)
+    asked = pulled(_QUESTIONS)
+    p50, p99 = asked[len(asked) // 2] * 1e3, asked[len(asked) * 99 // 100] * 1e3
+    Console().print(f"pull by key, {_QUESTIONS:,} questions: p50 {p50:.2f} ms, p99 {p99:.2f} ms")
 
 
 if __name__ == "__main__":

@@ -12,9 +12,15 @@ from contextlib import contextmanager
 from headrace.errors import UnsupportedError
 
 _EXTRAS = {
+    "attrs": "registry",
+    "authlib": "registry",
+    "cachetools": "registry",
+    "certifi": "registry",
     "confluent_kafka": "kafka",
     "fastavro": "avro",
     "google": "protobuf",
+    "httpx": "registry",
+    "httpx2": "registry",
     "py4j": "spark",
     "pyarrow": "spark",
     "pyspark": "spark",

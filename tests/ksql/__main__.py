@@ -33,6 +33,7 @@ def main(run: type[CaseRun] = CaseRun) -> int:
     parser.add_argument("--plans", action="store_true", help="only compare plans with the recorded ones")
     parser.add_argument("--engine", choices=("driver", *ENGINES), default="driver", help="what runs the queries")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth case of those with results")
+    parser.add_argument("--start", type=int, default=0, metavar="N", help="with --every: leave out the first N")
     parser.add_argument("--failed", action="store_true", help="list what failed, with the reason")
     parser.add_argument("--json", action="store_true", help="one line of JSON for each case")
     given = parser.parse_args()
@@ -87,7 +88,7 @@ def _chosen(given: argparse.Namespace) -> list[Case]:
         case for case in cases(given.directory) if not given.file or case.file == given.file.removesuffix(".jsonl")
     ]
     found = [case for case in found if not given.case or given.case in case.id]
-    return found if given.engine == "driver" and given.every == 1 else sampled(found, given.every)
+    return found if given.engine == "driver" and given.every == 1 else sampled(found, given.every, given.start)
 
 
 def _tell(results: list[tuple[Case, Outcome]], given: argparse.Namespace) -> None:

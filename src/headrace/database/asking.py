@@ -10,14 +10,12 @@ from headrace.database.answers import Answer, Row
 from headrace.database.names import Names
 from headrace.database.pushing import PushRows, Told
 from headrace.database.queries import RunningQueries
-from headrace.dsl.builder import StreamsBuilder
-from headrace.sql.build.context import BuildContext
+from headrace.database.questions import Questions
 from headrace.sql.build.queries import streams_config
 from headrace.sql.engine.engine import SqlEngine
 from headrace.sql.planning.flow import Environment
 from headrace.sql.processing_log import ProcessingLog
-from headrace.sql.pull.plan import planned_pull, planned_stream_pull
-from headrace.sql.pull.run import PullAnswers
+from headrace.sql.pull.plan import planned_stream_pull
 from headrace.sql.push.plan import PushPlan, planned_push
 from headrace.sql.push.run import push_topology
 from headrace.sql.tree.queries import Query
@@ -31,9 +29,10 @@ class Asking:
 
     def __init__(self, engine: SqlEngine, queries: RunningQueries, broker: Broker, names: Names) -> None:
         self._engine, self._queries, self._broker, self._names = engine, queries, broker, names
+        self._questions = Questions(engine)
 
-    def answer(self, query: Query, settings: Mapping[str, Any]) -> Answer:
-        """The answer under these settings; an SqlError where there is none."""
+    def answer(self, text: str, query: Query, settings: Mapping[str, Any]) -> Answer:
+        """The answer to the query that is written in ``text``; an SqlError where there is none."""
         environment = Environment(self._engine.functions, settings, self._broker.topics().get, self._engine.registry)
         if query.emit is not None:
             return self._pushed(planned_push(query, self._engine.catalog, environment), settings, ends=False)
@@ -42,21 +41,9 @@ class Asking:
             plan = planned_stream_pull(query, self._engine.catalog, environment)
             with self._pushed(plan, {**settings, **_FROM_THE_START}, ends=True) as answer:
                 return Answer(answer.columns, list(answer.raw()))
-        return self._pulled(query, environment, settings)
-
-    def _pulled(self, query: Query, environment: Environment, settings: Mapping[str, Any]) -> Answer:
-        plans = {id_: each.plan for id_, each in self._engine.queries.items()}
-        plan = planned_pull(query, self._engine.catalog, plans, environment)
-        context = BuildContext(
-            plan.query_id,
-            StreamsBuilder(),
-            self._engine.functions,
-            ProcessingLog(),
-            self._engine.registry,
-            settings,
-        )
-        store = self._queries.store(self._engine.queries[plan.query_id], plan.rows.store)
-        return Answer(plan.columns.columns, [Row(row) for row in PullAnswers(plan, context).of(store)])
+        question = self._questions.question(text, query, environment)
+        store = self._queries.store(question.query, question.plan.rows.store)
+        return Answer(question.plan.columns.columns, [Row(row) for row in question.answers.of(store)])
 
     def _pushed(self, plan: PushPlan, settings: Mapping[str, Any], *, ends: bool) -> Answer:
         application = self._names.new_transient(plan.sources[0])

@@ -227,7 +227,7 @@ class Database:
     def _asked(self, parsed: st.Parsed, session: Session) -> Answer:
         match parsed.statement:
             case st.Select(query):
-                return self._asking.answer(query, {**self.engine.settings, **session.settings})
+                return self._asking.answer(parsed.text, query, {**self.engine.settings, **session.settings})
             case st.Print() as statement:
                 return Answer(PRINTED, live=PrintedRecords(statement, self.broker), is_log=True)
             case _:

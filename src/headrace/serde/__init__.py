@@ -35,7 +35,7 @@ from headrace.serde.windowed import SessionWindowedSerde, TimeWindowedSerde
 from headrace.type_variables import T
 
 if TYPE_CHECKING:
-    from headrace.serde.registry import SchemaRegistry
+    from headrace.serde.registry import RegistryGiven
 
 __all__ = [
     "Serde",
@@ -46,6 +46,7 @@ __all__ = [
     "float",
     "integer",
     "json",
+    "json_schema",
     "list",
     "long",
     "of",
@@ -231,11 +232,12 @@ def of(dumps: Callable[[T], builtins.bytes], loads: Callable[[builtins.bytes], T
     return FunctionSerde(dumps, loads)
 
 
-def avro(schema: Any, registry: SchemaRegistry | str | None = None, **options: Any) -> Serde[Any]:
+def avro(schema: Any, registry: RegistryGiven = None, **options: Any) -> Serde[Any]:
     """Avro records as dicts, with the extra ``headrace[avro]``; see ``headrace.serde.avro_values.AvroSerde``.
 
     ``schema`` is Avro's JSON, as text or as dict. Without a registry the bytes are Avro alone; with one (an
-    object or its URL) they begin with Confluent's five bytes, and are read with the schema they were written with.
+    object, its URL, or the settings of confluent-kafka's client) they begin with Confluent's five bytes, and are read
+    with the schema they were written with.
     Without the extra this is an UnsupportedError that says what to install.
 
     >>> view = avro({"type": "record", "name": "View", "fields": [{"name": "page", "type": "string"}]})
@@ -247,14 +249,31 @@ def avro(schema: Any, registry: SchemaRegistry | str | None = None, **options: A
     return avro_serde(schema, registry, **options)
 
 
-def protobuf(type: builtins.type[T], registry: SchemaRegistry | str | None = None, **options: Any) -> Serde[T]:
+def protobuf(type: builtins.type[T], registry: RegistryGiven = None, **options: Any) -> Serde[T]:
     """Messages of a generated class, with the extra ``headrace[protobuf]``; see ``headrace.serde.protobuf_values``.
 
-    Without a registry the bytes are the message alone; with one (an object or its URL) Confluent's prefix comes first.
+    Without a registry the bytes are the message alone; with one (an object, its URL, or the settings of
+    confluent-kafka's client) Confluent's prefix comes first.
     """
     with extra_for("serdes.protobuf()"):
         from headrace.serde.protobuf_values import protobuf_serde  # noqa: PLC0415
     return protobuf_serde(type, registry, **options)
+
+
+def json_schema(schema: Any, registry: RegistryGiven, **options: Any) -> Serde[Any]:
+    r"""JSON behind the id of its JSON Schema; see ``headrace.serde.json_schema_values.JsonSchemaSerde``.
+
+    ``schema`` is the schema, as text or as dict; ``registry`` an object, a URL, or the settings of confluent-kafka's
+    client. Values are not held against the schema.
+
+    >>> from headrace.serde.registry import InMemorySchemaRegistry
+    >>> view = json_schema({"title": "View", "type": "object"}, InMemorySchemaRegistry())
+    >>> view.serialize("topic", {"page": "home"})
+    b'\x00\x00\x00\x00\x01{"page":"home"}'
+    """
+    from headrace.serde.json_schema_values import json_schema_serde  # noqa: PLC0415
+
+    return json_schema_serde(schema, registry, **options)
 
 
 if not TYPE_CHECKING:  # A type checker should miss what is not there.

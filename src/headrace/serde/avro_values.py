@@ -14,7 +14,7 @@ from headrace.errors import ConfigError, SerializationError
 from headrace.serde.contract import shorten, shorten_text
 from headrace.serde.defaults import SerdeSettings
 from headrace.serde.framing import frame, unframe
-from headrace.serde.registry import Schema, SchemaRegistry, SubjectName, registry_of, topic_subject
+from headrace.serde.registry import RegistryGiven, Schema, SchemaRegistry, SubjectName, registry_of, topic_subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _parse_with_references(registry: SchemaRegistry, schema: Schema, named: dict
     return fastavro.parse_schema(_loaded(schema.text), named)
 
 
-def avro_serde(schema: Any, registry: SchemaRegistry | str | None = None, **options: Any) -> AvroSerde:
+def avro_serde(schema: Any, registry: RegistryGiven = None, **options: Any) -> AvroSerde:
     """The serde of ``schema``, checked; ``options`` are the further fields of AvroSerde."""
     if schema is None and registry is None:
         raise ConfigError("avro() needs a schema or a registry", hint="serdes.avro({...}) or serdes.avro(None, url).")

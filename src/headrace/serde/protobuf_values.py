@@ -13,7 +13,15 @@ from headrace.errors import ConfigError, SerializationError
 from headrace.serde.contract import shorten, wrong_type
 from headrace.serde.defaults import SerdeSettings
 from headrace.serde.framing import frame, read_message_indexes, unframe, write_message_indexes
-from headrace.serde.registry import Schema, SchemaReference, SchemaRegistry, SubjectName, registry_of, topic_subject
+from headrace.serde.registry import (
+    RegistryGiven,
+    Schema,
+    SchemaReference,
+    SchemaRegistry,
+    SubjectName,
+    registry_of,
+    topic_subject,
+)
 
 _EVERYONE_HAS = ("google/protobuf/", "google/type/", "confluent/")
 """Files every registry knows; they are not registered as references."""
@@ -79,7 +87,7 @@ class ProtobufSerde:
         return self._ids[topic]
 
 
-def protobuf_serde(type: Any, registry: SchemaRegistry | str | None = None, **options: Any) -> ProtobufSerde:
+def protobuf_serde(type: Any, registry: RegistryGiven = None, **options: Any) -> ProtobufSerde:
     """The serde of a generated message class; ``options`` are the further fields of ProtobufSerde."""
     if not (isinstance(type, _CLASS) and issubclass(type, Message)):
         message = f"protobuf() needs a generated message class, found {type!r}"

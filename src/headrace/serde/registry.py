@@ -1,6 +1,7 @@
 """Schema registries: who keeps the schemas that framed Avro and Protobuf records point to.
 
-``HttpSchemaRegistry`` talks to a registry with Confluent's interface; ``InMemorySchemaRegistry`` is for tests.
+``HttpSchemaRegistry`` talks to a registry with Confluent's interface and needs no package; with the settings of
+confluent-kafka's client it is that client which does. ``InMemorySchemaRegistry`` is for tests.
 Anything with the methods of ``SchemaRegistry`` will do.
 """
 
@@ -11,11 +12,12 @@ import json
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from headrace.errors import ConfigError, SerializationError
+from headrace.optional import extra_for
 
 _CONTENT_TYPE = "application/vnd.schemaregistry.v1+json"
 _NOT_FOUND = 404
@@ -71,6 +73,10 @@ class SchemaRegistry(Protocol):
         """The id and the text of the latest version of ``subject``; None where there is no such subject."""
 
 
+RegistryGiven: TypeAlias = "SchemaRegistry | str | Mapping[str, Any] | None"
+"""An object, a URL, or the settings of confluent-kafka's client."""
+
+
 def topic_subject(topic: str, is_key: bool, record_name: str) -> str:
     """``topic-key`` or ``topic-value``: Confluent's default."""
     return f"{topic}-{'key' if is_key else 'value'}"
@@ -86,9 +92,15 @@ def topic_record_subject(topic: str, is_key: bool, record_name: str) -> str:
     return f"{topic}-{record_name}"
 
 
-def registry_of(registry: SchemaRegistry | str | None) -> SchemaRegistry | None:
-    """``registry``, or the one behind a URL."""
-    return HttpSchemaRegistry(registry) if isinstance(registry, str) else registry
+def registry_of(registry: RegistryGiven) -> SchemaRegistry | None:
+    """``registry``, or the one behind a URL or behind the settings of confluent-kafka's client."""
+    if isinstance(registry, str):
+        return HttpSchemaRegistry(registry)
+    if isinstance(registry, Mapping):
+        with extra_for("a schema registry with the settings of a client"):
+            from headrace.serde.confluent_registry import ConfluentSchemaRegistry  # noqa: PLC0415
+        return ConfluentSchemaRegistry(registry)
+    return registry
 
 
 @dataclass(slots=True)
@@ -228,7 +240,7 @@ class HttpSchemaRegistry:
     def _refused(self, request: urllib.request.Request, error: urllib.error.HTTPError) -> SerializationError:
         message = f"the schema registry at {self.url} answered {error.code} to {request.method} {request.selector}"
         reason = error.read(_MAX_ANSWER_BYTES).decode("utf-8", "replace")
-        return SerializationError(message, detail=reason[:500] or None, hint=_HINTS.get(error.code))
+        return SerializationError(message, detail=reason[:500] or None, hint=HINTS.get(error.code))
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
@@ -239,7 +251,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 _OPENER = urllib.request.build_opener(_NoRedirects)
 
-_HINTS = {
+HINTS = {
     401: "Give the registry credentials: HttpSchemaRegistry(url, auth=(user, password)).",
     403: "These credentials may not do that.",
     409: "The schema is incompatible with the versions registered before.",

@@ -14,6 +14,7 @@ from headrace.broker import open_broker
 from headrace.broker.port import NewRecord
 from headrace.database import Database
 from headrace.sql.errors import SqlError
+from headrace.sql.pull.plan import planned_pull
 
 ORDERS = """
 SET 'auto.offset.reset' = 'earliest';
@@ -296,3 +297,36 @@ def test_spool_is_for_a_shell(database: Database) -> None:
     with pytest.raises(SqlError) as raised:
         database.execute("SPOOL 'x';")
     assert raised.value.code == "spool.screen"
+
+
+def test_a_question_is_planned_once_until_what_it_asks_about_is_another(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned = []
+
+    def counting(*given: Any) -> Any:
+        planned.append(given)
+        return planned_pull(*given)
+
+    monkeypatch.setattr("headrace.database.questions.planned_pull", counting)
+    database.execute(ORDERS + TOTALS)
+    insert(database, "(1, 'ann', 3)")
+    database.run_until_idle()
+    ask = "SELECT total FROM totals WHERE customer = 'ann';"
+    assert database.execute(ask).rows() == database.execute(ask).rows() == [(3,)]
+    assert len(planned) == 1
+    insert(database, "(2, 'ann', 4)")
+    database.run_until_idle()
+    assert database.execute(ask).rows() == [(7,)]
+    assert len(planned) == 1
+    database.execute("DROP TABLE totals;" + TOTALS.replace("SUM(amount)", "MAX(amount)"))
+    database.run_until_idle()
+    assert database.execute(ask).rows() == [(4,)]
+    assert len(planned) == 2
+
+
+def test_only_so_many_questions_are_remembered(database: Database) -> None:
+    database.execute(ORDERS + TOTALS)
+    for number in range(300):
+        assert database.execute(f"SELECT total FROM totals WHERE customer = '{number}';").rows() == []
+    assert len(database._asking._questions._asked) == 256

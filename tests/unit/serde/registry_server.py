@@ -41,7 +41,7 @@ def registry_server() -> Iterator[RegistryServer]:
 
         def _reply(self, body: Any) -> None:
             state.requests.append((self.command, self.path, self.headers["Authorization"]))
-            status, answer = state.answer or _answer(state.schemas, self.command, self.path, body)
+            status, answer = state.answer or _answer(state.schemas, self.command, self.path.partition("?")[0], body)
             self.send_response(status)
             if status == 302:
                 self.send_header("Location", state.url + "/elsewhere")
@@ -79,11 +79,12 @@ def _route(schemas: InMemorySchemaRegistry, method: str, path: str, body: Any) -
     if method == "GET" and (found := re.fullmatch(r"/schemas/ids/(\d+)", path)):
         return _body(schemas.schema_by_id(int(found[1])))
     if method == "GET" and (found := re.fullmatch(r"/subjects/([^/]+)/versions/(\d+)", path)):
-        return _body(schemas.schema_by_version(unquote(found[1]), int(found[2])))
+        subject, version = unquote(found[1]), int(found[2])
+        return {"subject": subject, "version": version, **_body(schemas.schema_by_version(subject, version))}
     if method == "GET" and (found := re.fullmatch(r"/subjects/([^/]+)/versions/latest", path)):
         latest = schemas.latest(unquote(found[1]))
         if latest is not None:
-            return {"id": latest[0], **_body(latest[1])}
+            return {"id": latest[0], "subject": unquote(found[1]), "version": 1, **_body(latest[1])}
     raise SerializationError("no such path")
 
 

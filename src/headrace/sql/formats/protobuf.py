@@ -15,7 +15,7 @@ from headrace.sql.formats.format_info import SCHEMA_NAME, ColumnsFormat, Feature
 from headrace.sql.formats.protobuf_files import LoadedFile, file_of, load_file, load_schema
 from headrace.sql.formats.protobuf_schemas import Nulls, connect_schema, file_of_schema, nulls_of
 from headrace.sql.formats.protobuf_text import ProtoFile, proto_text
-from headrace.sql.formats.protobuf_values import message_filler, message_reader
+from headrace.sql.formats.protobuf_values import message_filler, message_reader, message_value
 from headrace.sql.formats.registered import ReadersById, WriterSchema, given_schema_id, registry_for
 from headrace.sql.schema import Column
 from headrace.sql.tree import types as sql
@@ -51,12 +51,20 @@ class MessageRows:
     def _fill(self) -> Callable[[Any, Any], None]:
         if isinstance(self._type, sql.Struct):
             return message_filler(self.descriptor, self._schema, self._type)
-        return lambda message, value: setattr(message, "value", value)
+        return message_value(self.descriptor, self._schema, self._type)
 
     @cached_property
     def _read(self) -> tuple[Callable[[Any], Any], Callable[[Any], list[Any]]]:
-        rows = connect.reading_rows(self._schema, self._type, self._is_wrapped)
+        rows = self._rows
         return message_reader(self.descriptor, self._nulls.unwraps), rows
+
+    @property
+    def _rows(self) -> Callable[[Any], list[Any]]:
+        if isinstance(self._type, sql.Decimal):
+            # A number by itself has no message that tells its scale: it is its digits, in wrapped bytes.
+            scale = self._type.scale
+            return lambda data: [None if data is None else connect.decimal_from_bytes(data, scale)]
+        return connect.reading_rows(self._schema, self._type, self._is_wrapped)
 
     def write(self, row: Sequence[Any]) -> bytes | None:
         value: Any = row

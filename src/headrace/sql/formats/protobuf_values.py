@@ -164,7 +164,7 @@ def _filler(field: Any, schema: ConnectSchema, type_: SqlType, path: str) -> Fil
     if field.is_repeated:
         raise _misfit(schema, type_, path)
     if field.type == FieldDescriptor.TYPE_MESSAGE:
-        put = _message_value(field.message_type, schema, type_, path)
+        put = message_value(field.message_type, schema, type_, path)
 
         def fill_message(message: Any, value: Any) -> None:
             inner = getattr(message, name)
@@ -179,7 +179,7 @@ def _filler(field: Any, schema: ConnectSchema, type_: SqlType, path: str) -> Fil
 def _list_filler(field: Any, schema: ConnectSchema, type_: SqlType, path: str) -> Fill:
     name = field.name
     if field.type == FieldDescriptor.TYPE_MESSAGE:
-        put = _message_value(field.message_type, schema, type_, f"{path}[]")
+        put = message_value(field.message_type, schema, type_, f"{path}[]")
 
         def fill_messages(message: Any, values: Any) -> None:
             added = getattr(message, name)
@@ -226,7 +226,7 @@ def _native_map_filler(field: Any, schema: ConnectSchema, key: SqlType, value: S
     convert_key = _scalar(key_field, schema.key, key, f"{path}.key")
     default_key = key_field.default_value
     if value_field.type == FieldDescriptor.TYPE_MESSAGE:
-        put = _message_value(value_field.message_type, schema.item, value, f"{path}.value")
+        put = message_value(value_field.message_type, schema.item, value, f"{path}.value")
 
         def fill_messages(message: Any, values: Any) -> None:
             entries = getattr(message, name)
@@ -268,7 +268,7 @@ def _enum_number(numbers: dict[str, int], value: str, path: str) -> int:
     return numbers[value]
 
 
-def _message_value(descriptor: Any, schema: ConnectSchema, type_: SqlType, path: str) -> Fill:
+def message_value(descriptor: Any, schema: ConnectSchema, type_: SqlType, path: str = "") -> Fill:
     """How a value gets into a message of its own."""
     logical = _LOGICAL_FILLERS.get(descriptor.full_name)
     if logical is not None:
@@ -279,6 +279,10 @@ def _message_value(descriptor: Any, schema: ConnectSchema, type_: SqlType, path:
     if descriptor.full_name in WRAPPERS and schema.kind is not connect.Kind.STRUCT:
         if schema.kind is not connect.of_type(type_).kind:
             raise _misfit(schema, type_, path)
+        if isinstance(type_, sql.Decimal):
+            return lambda message, value: setattr(
+                message, "value", connect.decimal_to_bytes(value, type_.precision, type_.scale)
+            )
         return lambda message, value: setattr(message, "value", value)
     if not isinstance(type_, sql.Struct):
         raise _misfit(schema, type_, path)

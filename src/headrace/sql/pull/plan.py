@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from headrace.sql.analysis.query import Analysis, analysed
 from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
+from headrace.sql.functions.registry import Registry
 from headrace.sql.planning.flow import Environment, star_columns
 from headrace.sql.planning.plans import QueryPlan
 from headrace.sql.planning.schemas import row_schema, typed
@@ -47,15 +49,28 @@ class PullPlan:
     limit: int | None
 
 
+KeptBy: TypeAlias = Callable[[QueryPlan, Registry], KeptRows | None]
+"""Where a query keeps the rows of its result."""
+
+
+def kept_by(plan: QueryPlan, functions: Registry) -> KeptRows | None:
+    """Found out anew each time; whoever asks often remembers it."""
+    return kept_rows(plan.physical_plan, functions)
+
+
 def planned_pull(
-    query: Query, catalog: Catalog, queries: Mapping[str, QueryPlan], environment: Environment
+    query: Query,
+    catalog: Catalog,
+    queries: Mapping[str, QueryPlan],
+    environment: Environment,
+    kept: KeptBy = kept_by,
 ) -> PullPlan:
     """The plan of a query on a table without EMIT; an error for one that cannot be answered."""
     _check_clauses(query, environment)
     found = analysed(query, catalog, environment.functions, is_persistent=False)
     source = found.scope.sources[0].source
     _check_columns(found)
-    query_id, rows = _kept(source, queries, environment)
+    query_id, rows = _kept(source, queries, environment, kept)
     row = _row(source)
     condition = None if found.where is None else simplified(found.scope.in_row(found.where))
     if found.where is not None:
@@ -110,12 +125,14 @@ def _check_columns(query: Analysis) -> None:
                 raise SqlError("pull.clause", message, offset=column.at)
 
 
-def _kept(source: Source, queries: Mapping[str, QueryPlan], environment: Environment) -> tuple[str, KeptRows]:
+def _kept(
+    source: Source, queries: Mapping[str, QueryPlan], environment: Environment, kept: KeptBy
+) -> tuple[str, KeptRows]:
     """The query that makes the table, or that reads it into a store."""
     makers = [each for each in queries.values() if each.sink == source.name and not _is_insert(each)]
     makers += [each for each in queries.values() if each.sink is None and each.sources == (source.name,)]
     if source.kind is SourceKind.TABLE and len(makers) == 1:
-        rows = kept_rows(makers[0].physical_plan, environment.functions)
+        rows = kept(makers[0], environment.functions)
         if rows is not None:
             return makers[0].query_id, rows
     message = f"the table `{source.name}` keeps no rows, so it cannot be asked"

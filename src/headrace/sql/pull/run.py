@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
@@ -17,6 +17,7 @@ from headrace.sql.planning import steps as s
 from headrace.sql.planning.schemas import schema_of
 from headrace.sql.planning.steps import Step
 from headrace.sql.pull.plan import PullPlan
+from headrace.sql.pull.stores import KeptRows
 from headrace.sql.pull.where import KeyLookup, RangeScan
 from headrace.sql.pull.windows import WindowBounds
 from headrace.sql.tree.queries import WindowKind
@@ -40,10 +41,11 @@ _MIN_TIME, _MAX_TIME = 0, 2**63 - 1
 class PullAnswers:
     """A pull query that can be asked of a store, again and again."""
 
-    def __init__(self, plan: PullPlan, context: BuildContext) -> None:
+    def __init__(self, plan: PullPlan, context: BuildContext, changes: Sequence[Change] | None = None) -> None:
+        """``changes`` are those of the table, where they are known."""
         columns = plan.row.value
         self._plan = plan
-        self._changes = [_change(step, context) for step in plan.rows.steps]
+        self._changes = changes_of(plan.rows, context) if changes is None else changes
         self._keys = KeyColumns(len(plan.source.schema.key), plan.rows.is_windowed)
         self._log = context.log.logger(f"pull.{plan.query_id}")
         self._holds = None if plan.condition is None else predicate(plan.condition, columns, context.functions)
@@ -113,6 +115,11 @@ def _all(found: Any) -> Iterator[Kept]:
                 yield Kept(key, held.value, held.timestamp)
             else:
                 yield Kept(key, held, key.window.end)
+
+
+def changes_of(rows: KeptRows, context: BuildContext) -> list[Change]:
+    """What happens to each row of a table between its store and whoever asks, whatever is asked."""
+    return [_change(step, context) for step in rows.steps]
 
 
 def _change(step: Step, context: BuildContext) -> Change:

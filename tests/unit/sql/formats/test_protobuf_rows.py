@@ -274,3 +274,20 @@ def test_without_a_registry_a_single_column_may_be_bare() -> None:
 def test_without_a_registry_there_is_no_protobuf() -> None:
     with pytest.raises(SqlError, match="the format PROTOBUF needs a schema registry"):
         row_serde(columns("v INTEGER"), format_of("PROTOBUF"))
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("DECIMAL(6, 2)", Decimal("-12.30")),
+        ("DATE", 18_000),
+        ("TIME", 3_723_004),
+        ("TIMESTAMP", 1_600_000_000_123),
+        ("BYTES", b"\xff"),
+        ("BOOLEAN", True),
+    ],
+)
+def test_a_value_by_itself_is_read_as_it_was_written(type_: str, value: Any) -> None:
+    serde = key_serde(columns(f"k {type_}"), format_of("PROTOBUF_NOSR", unwrapped=True))
+    data = serde.serialize("t", (value,))
+    assert serde.deserialize("t", data) == (value,)
