@@ -77,7 +77,6 @@ class StreamsConfig:
         return self._default(name)
 
     def __contains__(self, name: object) -> bool:
-        """Whether the setting was given."""
         return name in self.originals
 
     def __eq__(self, other: object) -> bool:
@@ -120,7 +119,6 @@ class StreamsConfig:
 
     @property
     def application_id(self) -> str:
-        """The name of the application."""
         return self["application.id"]  # type: ignore[no-any-return]
 
     @property
@@ -130,7 +128,6 @@ class StreamsConfig:
 
     @property
     def application_dir(self) -> Path:
-        """The directory of this application's state."""
         return self.state_dir / self.application_id
 
     @property
@@ -140,7 +137,6 @@ class StreamsConfig:
 
     @property
     def topology_optimizations(self) -> frozenset[str]:
-        """The optimisations that are switched on."""
         return topology_optimizations(self["topology.optimization"])
 
     @property

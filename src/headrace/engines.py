@@ -40,7 +40,6 @@ def local_engine() -> Any:
 
 
 def spark_engine() -> Any:
-    """The class, and what finds the session of this process."""
     # Loaded when an application starts: a program can be built and described without Spark.
     with extra_for("an application runs on Spark, which"):
         from headrace.spark.engine import SparkEngine  # noqa: PLC0415

@@ -26,7 +26,6 @@ def check_function(what: str, function: Any, arity: int, at: str | None, hint: s
 
 
 def is_async(function: Any) -> bool:
-    """Whether calling ``function`` would only make a coroutine."""
     kinds = (function, getattr(function, "__call__", None))  # noqa: B004 - an object may have an async __call__
     return any(inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in kinds)
 

@@ -35,7 +35,6 @@ def tell(what: str, listeners: Iterable[Callable[..., object]], *event: object) 
 
 
 def is_inside_listener() -> bool:
-    """Whether a listener made this call."""
     return _depth.value > 0
 
 

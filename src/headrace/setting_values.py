@@ -28,7 +28,6 @@ def refuse(name: str, given: Any, expected: str) -> ConfigError:
 
 
 def is_secret(name: str) -> bool:
-    """Whether the setting of that name is not to be shown."""
     return (
         re.search(r"secret|password|token|credential|jaas|access[._]?key|private[._]?key|ssl\.key", name, re.IGNORECASE)
         is not None
@@ -72,7 +71,6 @@ def _range_text(low: int | None, high: int | None) -> str:
 
 
 def boolean(name: str, given: Any) -> bool:
-    """True or False, also as text."""
     value = {"true": True, "false": False}.get(given.strip().lower()) if isinstance(given, str) else given
     if isinstance(value, bool):
         return value
@@ -92,7 +90,6 @@ def choice(*options: str, any_case: bool = False) -> Parse:
 
 
 def text(name: str, given: Any) -> str:
-    """Text of any kind."""
     if isinstance(given, str):
         return given
     raise refuse(name, given, "text")
@@ -115,7 +112,6 @@ def servers(name: str, given: Any) -> str:
 
 
 def path(name: str, given: Any) -> Path:
-    """A directory."""
     if isinstance(given, Path) or (isinstance(given, str) and given and "\0" not in given):
         return Path(given).expanduser()
     raise refuse(name, given, "a path")

@@ -79,7 +79,6 @@ class LimitedLock:
 
 
 def stack_of(thread: threading.Thread) -> str:
-    """What a thread is doing."""
     frame = sys._current_frames().get(thread.ident or 0)
     return "" if frame is None else "".join(traceback.format_stack(frame))
 

@@ -63,7 +63,6 @@ class Upgrade:
 
     @property
     def refusals(self) -> tuple[Change, ...]:
-        """The changes that state cannot follow."""
         return tuple(change for change in self.changes if change.effect is Effect.REFUSE)
 
     def check(self, application: str) -> None:
@@ -79,7 +78,6 @@ class Upgrade:
 
 
 def compare(old: Fingerprint, new: Fingerprint) -> Upgrade:
-    """What the step from ``old`` to ``new`` does."""
     before, now = _by_name(old.stores), _by_name(new.stores)
     retired = _by_name(old.retired)
     kept = [(before[name], now[name]) for name in before if name in now]

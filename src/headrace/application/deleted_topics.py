@@ -56,7 +56,6 @@ def _check_empty(application: Application, broker: Log) -> None:
 
 
 def deleted_outputs(application: Application, topics: Iterable[str]) -> MissingOutputTopicError:
-    """The error for topics that the application writes to."""
     gone = sorted(topics)
     first = gone[0]
     changelogs = [topic.name for topic in application.topics.internal if topic.name in gone]
@@ -72,7 +71,6 @@ def deleted_outputs(application: Application, topics: Iterable[str]) -> MissingO
 
 
 def deleted_sources(topics: Iterable[str]) -> MissingSourceTopicError:
-    """The error for topics that the application reads."""
     gone = sorted(topics)
     hint = f"Create it again, then start again: headrace topics create {gone[0]} --partitions N."
     detail = "They are not there, or were made again with fewer partitions than they had."

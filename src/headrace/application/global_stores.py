@@ -40,7 +40,6 @@ class GlobalStores:
         return task.stores
 
     def close(self) -> None:
-        """Close the stores; their place is free for another process."""
         if self._task is not None:
             self._task.close()
             self._task = None

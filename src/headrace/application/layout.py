@@ -45,7 +45,6 @@ class Application:
 
     @property
     def internal_topics(self) -> frozenset[str]:
-        """Changelogs and repartition topics."""
         return frozenset(topic.name for topic in self.topics.internal)
 
     @property
@@ -66,7 +65,6 @@ class Application:
         return self.config.state_dir / self.id / str(task)
 
     def topics_by_pattern(self) -> frozenset[str]:
-        """The topics that are read because their names match a pattern."""
         nodes = {node.name for node in self.topology.graph.sources() if node.pattern is not None}
         return frozenset(topic for name, topics in self.topics.sources.items() if name in nodes for topic in topics)
 

@@ -46,7 +46,6 @@ class LevelPlan:
     levels: tuple[tuple[Visit, ...], ...]
 
     def visits_of(self, subtopology: int) -> tuple[Visit, ...]:
-        """The visits of a sub-topology, in order."""
         return tuple(visit for level in self.levels for visit in level if visit.subtopology == subtopology)
 
     def level_of(self, topic: str) -> int:

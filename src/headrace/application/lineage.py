@@ -14,7 +14,6 @@ from headrace.topology.nodes import Node, SinkNode, SourceNode, TopologyGraph
 
 
 def lineages(graph: TopologyGraph) -> dict[str, str]:
-    """The lineage of every node, by its name."""
     writers: dict[str, list[Node]] = {}
     for node in graph.nodes.values():
         if isinstance(node, SinkNode) and node.topic in graph.internal_topics:

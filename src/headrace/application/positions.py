@@ -29,14 +29,11 @@ class PartitionState:
 
     @property
     def name(self) -> str:
-        """Topic and partition, as Kafka writes them."""
         return f"{self.topic}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The next offset to read."""
-
     offset: int
     is_reset: bool = False
     """It is not what was committed: commit it with the next batch, even if that reads nothing."""

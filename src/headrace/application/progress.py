@@ -62,7 +62,6 @@ class Progress:
 
     @property
     def has_changed(self) -> bool:
-        """Whether there is something to note beside the tasks."""
         return bool(self._changed())
 
     def _changed(self) -> dict[str, str | None]:

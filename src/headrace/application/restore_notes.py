@@ -38,7 +38,6 @@ class RestoreNote(msgspec.Struct, frozen=True):
 
 
 def notes_directory(application_dir: Path) -> Path:
-    """Where the notes of an application lie."""
     return application_dir / DIRECTORY
 
 

@@ -58,7 +58,6 @@ class TopicPlan:
 
     @property
     def missing(self) -> tuple[PlannedTopic, ...]:
-        """The internal topics that are still to be created."""
         return tuple(topic for topic in self.internal if not topic.exists)
 
     @property
@@ -67,11 +66,9 @@ class TopicPlan:
         return tuple(topic.name for topic in self.internal if topic.kind == "changelog")
 
     def task_ids(self) -> list[TaskId]:
-        """All tasks, in order."""
         return [TaskId(subtopology, partition) for subtopology, n in self.tasks.items() for partition in range(n)]
 
     def partitions_of(self, task: TaskId) -> list[tuple[str, int]]:
-        """The partitions that ``task`` reads, repartition topics included."""
         topics = (topic for topic, owner in self.subtopology_of.items() if owner == task.subtopology)
         return [(topic, task.partition) for topic in topics if task.partition < self.partitions[topic]]
 

@@ -35,7 +35,6 @@ class Source:
 
 
 def ordered_levels(sources: Sequence[Source]) -> list[list[str]]:
-    """The names of the sources to read at each level, in the order given."""
     order = _Order(_followers(sources))
     depths = order.depths()
     for one, other in sorted(_pairs(sources), key=lambda pair: _priority(pair, depths)):
@@ -48,7 +47,6 @@ def ordered_levels(sources: Sequence[Source]) -> list[list[str]]:
 
 
 def _followers(sources: Iterable[Source]) -> dict[str, set[str]]:
-    """Who must come after whom."""
     sources = list(sources)
     readers: dict[str, list[str]] = {}
     for source in sources:

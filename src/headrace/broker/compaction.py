@@ -121,8 +121,6 @@ def _latest_offsets(
 
 
 class _Cleaner:
-    """Decides which records stay."""
-
     def __init__(self, latest: dict[bytes, int], now_ms: int, horizon_ms: int) -> None:
         self._latest = latest
         self._now_ms = now_ms

@@ -34,7 +34,6 @@ def decide(
 
 
 def last_decided(connection: sqlite3.Connection, application: str) -> Decided | None:
-    """The last batch of the application, and all its notes."""
     question = "SELECT batch_id, batch_epoch FROM applications WHERE name = ? AND batch_id IS NOT NULL"
     row = connection.execute(question, (application,)).fetchone()
     if row is None:
@@ -53,7 +52,6 @@ def delete_application(connection: sqlite3.Connection, application: str) -> None
 
 
 def applications(connection: sqlite3.Connection) -> list[str]:
-    """The applications that hold a lease or decided something."""
     question = """SELECT name FROM applications WHERE batch_id IS NOT NULL
                   UNION SELECT application FROM leases ORDER BY 1"""
     return [row[0] for row in connection.execute(question).fetchall()]

@@ -40,7 +40,6 @@ class Disk:
         return self.root / file
 
     def create(self, file: str, data: bytes) -> None:
-        """Make a new file that begins with ``data``."""
         path = self.path(file)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
         with explained(path, len(data)):
@@ -79,7 +78,6 @@ class Disk:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
 
     def open(self, file: str) -> int:
-        """Open a file for reading; FileNotFoundError where it is gone."""
         path = self.path(file)
         with explained(path):
             return os.open(path, os.O_RDONLY | _NO_FOLLOW)
@@ -90,7 +88,6 @@ class Disk:
             return os.pread(descriptor, end - start, start)
 
     def size(self, file: str) -> int | None:
-        """The size of the file; None where it is gone."""
         try:
             return self.path(file).stat(follow_symlinks=False).st_size
         except FileNotFoundError:
@@ -105,7 +102,6 @@ class Disk:
         return True
 
     def files(self) -> Iterator[tuple[str, float]]:
-        """Every segment file with the time in seconds of its last change, registered or not."""
         for path in self.root.glob(f"*/*/*{SUFFIX}"):
             try:
                 changed = path.stat(follow_symlinks=False).st_mtime
@@ -122,7 +118,6 @@ class Disk:
                 continue
 
     def directories(self) -> list[str]:
-        """The directories of topics, also of deleted ones."""
         return [path.name for path in self.root.iterdir() if path.is_dir()]
 
 

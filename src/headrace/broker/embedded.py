@@ -97,7 +97,6 @@ class EmbeddedBroker:
 
     @property
     def address(self) -> str:
-        """Where it is, as ``bootstrap.servers`` says it."""
         return f"embedded:{self.directory}"
 
     def __repr__(self) -> str:
@@ -115,12 +114,10 @@ class EmbeddedBroker:
     # Topics
 
     def create_topic(self, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
-        """Make a topic; TopicExistsError where there is one."""
         with self._catalog.write() as connection:
             topics.create(connection, name, partitions, config, self._clock.now_ms())
 
     def delete_topic(self, name: str) -> None:
-        """Remove a topic, its records and what groups committed for it."""
         with self._catalog.write() as connection:
             topic, files = topics.delete(connection, name)
         for file in files:
@@ -130,17 +127,14 @@ class EmbeddedBroker:
     def alter_topic(
         self, name: str, *, partitions: int | None = None, config: Mapping[str, object | None] | None = None
     ) -> None:
-        """Add partitions, change settings; None brings a setting back to its default."""
         with self._catalog.write() as connection:
             topics.alter(connection, name, partitions, config)
 
     def topics(self) -> dict[str, int]:
-        """The names of all topics and their numbers of partitions."""
         with self._catalog.read() as connection:
             return topics.counts(connection)
 
     def describe_topic(self, name: str) -> TopicDescription:
-        """Settings, offsets and sizes of one topic."""
         with self._catalog.read() as connection:
             return topics.describe(connection, name)
 
@@ -166,17 +160,14 @@ class EmbeddedBroker:
         return appended
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The first offset of each partition."""
         with self._catalog.read() as connection:
             return topics.offsets(connection, partitions, "start_offset")
 
     def end_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset that the next record of each partition gets."""
         with self._catalog.read() as connection:
             return topics.offsets(connection, partitions, "end_offset")
 
     def offsets_for_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | None]:
-        """The first offset of each partition whose timestamp is at or after the given one."""
         return {
             (topic, number): self._reader.offset_for_time(topic, number, at) for (topic, number), at in times.items()
         }
@@ -184,7 +175,6 @@ class EmbeddedBroker:
     def read(
         self, topic: str, partition: int, start: int, end: int | None = None, *, max_records: int = 4096
     ) -> Iterator[list[RawRecord]]:
-        """The records from ``start`` up to, not including, ``end``, in lists of bounded size."""
         return self._reader.read(topic, partition, start, end, max_records)
 
     def delete_records(self, before: Mapping[TopicPartition, int]) -> None:
@@ -202,13 +192,11 @@ class EmbeddedBroker:
     # Groups
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Note how far a group has read."""
         groups.check_name(group, "group")
         with self._catalog.write() as connection:
             groups.commit(connection, group, offsets, self._clock.now_ms())
 
     def committed(self, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
-        """What a group committed; nothing where it is unknown."""
         with self._catalog.read() as connection:
             return groups.committed(connection, group)
 
@@ -217,34 +205,28 @@ class EmbeddedBroker:
             return groups.names(connection)
 
     def lag(self, group: str) -> dict[TopicPartition, int]:
-        """How many offsets are between what the group committed and the end."""
         with self._catalog.read() as connection:
             return groups.lag(connection, group)
 
     def delete_group(self, group: str) -> None:
-        """Forget what a group committed."""
         with self._catalog.write() as connection:
             groups.delete(connection, group)
 
     # Applications
 
     def acquire_lease(self, application: str, *, ttl_ms: int = 30_000, note: str = "") -> CatalogLease:
-        """Become the only process that commits for the application; LeaseHeldError while another one lives."""
         groups.check_name(application, "application")
         return leases.acquire(self._catalog, self._clock, application, ttl_ms, note)
 
     def lease_owner(self, application: str) -> Owner | None:
-        """Who runs the application now."""
         with self._catalog.read() as connection:
             return leases.live_owner(connection, self._clock, application)
 
     def check_lease(self, application: str, epoch: int) -> None:
-        """FencedError where another process than that of ``epoch`` has the application now, or none."""
         with self._catalog.read() as connection:
             leases.check_epoch(connection, application, epoch)
 
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> SegmentStage:
-        """Write output that only a decision makes visible. ``attempt`` tells the tries of a task apart."""
         groups.check_name(application, "application")
         if not _ATTEMPT.fullmatch(attempt):
             message = f"{attempt[:80]!r} cannot name an attempt"
@@ -254,7 +236,6 @@ class EmbeddedBroker:
         return SegmentStage(self._disk, label, self._staged_topic)
 
     def read_staged(self, staged: Handover, partition: TopicPartition) -> Iterator[list[RawRecord]]:
-        """The records of one partition that a stage handed over; their offsets count from 0."""
         for segment in unpack(staged):
             if (segment.topic, segment.partition) == partition:
                 yield from self._reader.staged(segment)
@@ -285,17 +266,14 @@ class EmbeddedBroker:
         """Nothing is left to do: deciding publishes."""
 
     def last_decided(self, application: str) -> Decided | None:
-        """The last decision of the application; None before its first."""
         with self._catalog.read() as connection:
             return decisions.last_decided(connection, application)
 
     def applications(self) -> list[str]:
-        """The applications that hold a lease or decided something."""
         with self._catalog.read() as connection:
             return decisions.applications(connection)
 
     def delete_application(self, application: str) -> None:
-        """Forget the application's commits and notes, and its group; LeaseHeldError while it runs."""
         with self._catalog.write() as connection:
             owner = leases.live_owner(connection, self._clock, application)
             if owner is not None:
@@ -346,7 +324,6 @@ class EmbeddedBroker:
         return sweeper.sweep(self._catalog, self._disk, self._clock.now_ms(), grace_ms)
 
     def problems(self, topic: str) -> list[CorruptLogError]:
-        """Verify every segment of a topic; what is wrong, or nothing."""
         _, partitions = self._partitions(topic)
         return [problem for partition in partitions for problem in self._reader.problems(partition)]
 

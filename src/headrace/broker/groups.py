@@ -37,7 +37,6 @@ def commit(
 
 
 def committed(connection: sqlite3.Connection, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
-    """What the group committed."""
     question = """SELECT t.name, g.partition, g.offset, g.metadata FROM group_offsets g
                   JOIN topics t ON t.id = g.topic_id WHERE g.group_id = ? ORDER BY t.name, g.partition"""
     rows = connection.execute(question, (group,)).fetchall()

@@ -35,8 +35,6 @@ class _Held(NamedTuple):
 
 
 class CatalogLease:
-    """A lease in the catalog."""
-
     def __init__(self, catalog: Catalog, clock: Clock, application: str, epoch: int, owner: Owner, ttl_ms: int) -> None:
         self._catalog, self._clock, self._ttl_ms = catalog, clock, ttl_ms
         self.application = application
@@ -53,7 +51,6 @@ class CatalogLease:
             connection.execute(change, (now, now + self._ttl_ms, self.application))
 
     def release(self) -> None:
-        """Give it back. Does nothing where it is no longer ours."""
         with self._catalog.write() as connection:
             connection.execute("DELETE FROM leases WHERE application = ? AND epoch = ?", (self.application, self.epoch))
 
@@ -85,7 +82,6 @@ def acquire(catalog: Catalog, clock: Clock, application: str, ttl_ms: int, note:
 
 
 def live_owner(connection: sqlite3.Connection, clock: Clock, application: str) -> Owner | None:
-    """Who runs the application now."""
     held = _held(connection, application)
     if held is None or not _is_live(held, clock.uptime_ms()):
         return None

@@ -39,8 +39,6 @@ _COLUMNS = "id, base_offset, next_offset, records, bytes, max_timestamp, arrived
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition in the catalog."""
-
     id: int
     topic: str
     topic_id: int
@@ -87,7 +85,6 @@ def find_partition(connection: sqlite3.Connection, topic: str, partition: int) -
 
 
 def all_partitions(connection: sqlite3.Connection, topic_id: int) -> list[Partition]:
-    """The partitions of a topic in order."""
     return [Partition(*row) for row in connection.execute(_partition_question("t.id = ?"), (topic_id,)).fetchall()]
 
 
@@ -132,7 +129,6 @@ def replace(
 
 
 def remove(connection: sqlite3.Connection, segments: Iterable[Segment]) -> None:
-    """Take segments out of the catalog."""
     connection.executemany("DELETE FROM segments WHERE id = ?", [(segment.id,) for segment in segments])
 
 

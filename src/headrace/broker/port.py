@@ -148,8 +148,7 @@ class Lease(Protocol):
         """Higher than that of every earlier holder; decisions carry it."""
 
     @property
-    def owner(self) -> Owner:
-        """Who holds it."""
+    def owner(self) -> Owner: ...
 
     def renew(self) -> None:
         """Hold it for another while; FencedError where somebody took it over."""
@@ -157,13 +156,11 @@ class Lease(Protocol):
     def release(self) -> None:
         """Give it back. Does nothing where it is no longer ours."""
 
-    def __enter__(self) -> Lease:
-        """The lease itself."""
+    def __enter__(self) -> Lease: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Release it."""
+    ) -> None: ...
 
 
 class Stage(Protocol):
@@ -193,13 +190,11 @@ class Stage(Protocol):
     def abort(self) -> None:
         """Drop what was written."""
 
-    def __enter__(self) -> Stage:
-        """The stage itself."""
+    def __enter__(self) -> Stage: ...
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        """Abort unless it was finished."""
+    ) -> None: ...
 
 
 class Log(Protocol):
@@ -252,8 +247,7 @@ class Log(Protocol):
     def committed(self, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
         """What a group committed; nothing where it is unknown."""
 
-    def groups(self) -> list[str]:
-        """The groups that committed something."""
+    def groups(self) -> list[str]: ...
 
     def lag(self, group: str) -> dict[TopicPartition, int]:
         """How many offsets are between what the group committed and the end."""

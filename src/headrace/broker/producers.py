@@ -61,7 +61,6 @@ def remember(
     ranges: Mapping[TopicPartition, OffsetRange],
     now_ms: int,
 ) -> None:
-    """Note the answer to an append."""
     insert = "INSERT OR REPLACE INTO producers (id, sequence, ranges, used_ms) VALUES (?, ?, ?, ?)"
     packed = msgspec.msgpack.encode([(*partition, *span) for partition, span in ranges.items()])
     connection.execute(insert, (producer_id, sequence, packed, now_ms))

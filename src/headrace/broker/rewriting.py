@@ -67,7 +67,6 @@ class Rewriter:
         return self._placed
 
     def abort(self) -> None:
-        """Remove what was written."""
         if self._writer is not None:
             self._writer.abort()
         for placed in self._placed:
@@ -128,7 +127,6 @@ def crowded(connection: sqlite3.Connection, partitions: Iterable[TopicPartition]
 
 
 def roll(catalog: Catalog, disk: Disk, reader: LogReader, partition: Partition) -> None:
-    """Merge the small segments of a partition."""
     with catalog.read() as connection:
         segment_bytes = topics.find(connection, partition.topic).config.segment_bytes
         segments = log.segments_of(connection, partition)

@@ -100,7 +100,6 @@ def renew(connection: sqlite3.Connection) -> None:
 
 
 def commits(connection: sqlite3.Connection) -> int:
-    """How many commits the catalog has seen."""
     return int(connection.execute("SELECT commits FROM seal").fetchone()[0])
 
 

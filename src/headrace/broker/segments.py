@@ -72,17 +72,14 @@ _chunks_decoder = msgspec.msgpack.Decoder(list[Chunk])
 
 
 def pack_chunks(chunks: Sequence[Chunk]) -> bytes:
-    """The index of a segment as bytes."""
     return msgspec.msgpack.encode(chunks)
 
 
 def unpack_chunks(data: bytes) -> list[Chunk]:
-    """The index of a segment."""
     return _chunks_decoder.decode(data)
 
 
 def header(*, sparse: bool) -> bytes:
-    """What a segment file begins with."""
     return (SPARSE if sparse else DENSE).serialize().to_pybytes()  # type: ignore[no-any-return]
 
 
@@ -107,7 +104,6 @@ def with_offsets(batch: Batch, offsets: Any, horizons: Any = None) -> Batch:
 
 
 def message_of(batch: Batch) -> memoryview:
-    """The bytes of a chunk."""
     return memoryview(batch.serialize())
 
 
@@ -155,7 +151,6 @@ def offsets_in(batch: Batch, first: int, base_offset: int) -> Sequence[int]:
 
 
 def records_in(batch: Batch, topic: str, partition: int, offsets: Sequence[int]) -> list[RawRecord]:
-    """The records of a batch."""
     timestamps, keys, values, headers = (batch.column(name) for name in DENSE.names)
     found = repeat(NO_HEADERS) if headers.null_count == batch.num_rows else map(_headers_from, headers.to_pylist())
     columns = offsets, timestamps.to_pylist(), keys.to_pylist(), values.to_pylist(), found

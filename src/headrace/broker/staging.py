@@ -66,12 +66,10 @@ class StagedSegment(msgspec.Struct, frozen=True, array_like=True):
 
 
 def pack(segments: Iterable[StagedSegment]) -> Handover:
-    """Staged segments as what a stage hands over."""
     return msgspec.msgpack.encode(list(segments))
 
 
 def unpack(staged: Handover) -> list[StagedSegment]:
-    """What ``pack`` made into bytes."""
     try:
         return msgspec.msgpack.decode(staged, type=list[StagedSegment])
     except msgspec.MsgspecError as error:
@@ -112,7 +110,6 @@ class SegmentWriter:
         self._keep(message)
 
     def finish(self) -> Built:
-        """Make it durable."""
         if self._in_file:
             self._append(memoryview(END_MARK))
             self.size += len(END_MARK)
@@ -131,7 +128,6 @@ class SegmentWriter:
         )
 
     def abort(self) -> None:
-        """Drop it."""
         if self._in_file:
             self._disk.remove(self._file)
 
@@ -211,7 +207,6 @@ class SegmentStage:
         return found
 
     def finish(self) -> Handover:
-        """Make all of it durable, and give what a decision needs to name it."""
         return pack(self.segments())
 
     def segments(self) -> list[StagedSegment]:
@@ -224,14 +219,12 @@ class SegmentStage:
         return staged
 
     def abort(self) -> None:
-        """Drop what was written."""
         if not self._finished:
             self._finished = True
             for writer in self._writers.values():
                 writer.abort()
 
     def new_file(self, topic: StagedTopic, partition: int) -> str:
-        """The name of the next file."""
         self._files += 1
         return f"{topic.directory}/{partition}/{self._label}-{self._files}.arrow"
 

@@ -27,7 +27,6 @@ def staged_label(application_label: str, epoch: int, batch_id: int, attempt: str
 
 
 def sweep(catalog: Catalog, disk: Disk, now_ms: int, grace_ms: int) -> list[str]:
-    """Delete the orphans; their names."""
     swept: list[str] = []
     for files in _in_parts(list(disk.files())):
         with catalog.read() as connection:

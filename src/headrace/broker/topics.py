@@ -19,8 +19,6 @@ _DIRECTORY_NAME_LENGTH = 200
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as the catalog has it."""
-
     id: int
     name: str
     settings: dict[str, str]
@@ -37,7 +35,6 @@ class Topic:
 
 
 def directory_of(topic_id: int, name: str) -> str:
-    """The name of a topic's directory."""
     return f"{topic_id}-{name[:_DIRECTORY_NAME_LENGTH]}"
 
 
@@ -72,7 +69,6 @@ def alter(
 
 
 def find(connection: sqlite3.Connection, name: str) -> Topic:
-    """The topic of that name; UnknownTopicError where there is none."""
     row = connection.execute("SELECT id, name, config, created_ms FROM topics WHERE name = ?", (name,)).fetchone()
     if row is None:
         raise _unknown(connection, name)
@@ -80,26 +76,22 @@ def find(connection: sqlite3.Connection, name: str) -> Topic:
 
 
 def all_topics(connection: sqlite3.Connection) -> list[Topic]:
-    """Every topic by name."""
     rows = connection.execute("SELECT id, name, config, created_ms FROM topics ORDER BY name").fetchall()
     return [Topic(row[0], row[1], json.loads(row[2]), row[3]) for row in rows]
 
 
 def partition_count(connection: sqlite3.Connection, topic: Topic) -> int:
-    """How many partitions the topic has."""
     row = connection.execute("SELECT count(*) FROM partitions WHERE topic_id = ?", (topic.id,)).fetchone()
     return int(row[0])
 
 
 def counts(connection: sqlite3.Connection) -> dict[str, int]:
-    """All topics by name, with their numbers of partitions."""
     question = """SELECT t.name, count(*) FROM topics t JOIN partitions p ON p.topic_id = t.id
                   GROUP BY t.id ORDER BY t.name"""
     return dict(connection.execute(question).fetchall())
 
 
 def describe(connection: sqlite3.Connection, name: str) -> TopicDescription:
-    """Settings, offsets and sizes."""
     topic = find(connection, name)
     question = """SELECT p.partition, p.start_offset, p.end_offset,
                          coalesce(sum(s.records), 0), coalesce(sum(s.bytes), 0), count(s.id),

@@ -91,5 +91,4 @@ app.add_typer(version.group)
 
 
 def run() -> None:
-    """Run the command that the arguments of the process name."""
     app(prog_name="headrace")

@@ -39,7 +39,6 @@ class Demo:
         self._batch_done = threading.Event()
 
     def play(self) -> dict[str, Any]:
-        """All of it; what came out."""
         self._broker.create_topic(demo_program.INPUT, demo_program.PARTITIONS)
         self._show.say("Spark starts ...")
         self._sentences.append(1)

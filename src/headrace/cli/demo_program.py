@@ -31,7 +31,6 @@ _END_SECONDS = 60.0
 
 
 def build() -> Topology:
-    """Count the words of all sentences."""
     builder = StreamsBuilder()
     (
         builder.stream(INPUT)
@@ -66,7 +65,6 @@ class Sentences:
         self.latest = ""
 
     def start(self) -> None:
-        """Let them flow."""
         self._stopping.clear()
         self._thread = threading.Thread(target=self._flow, name="headrace-demo-sentences", daemon=True)
         self._thread.start()

@@ -23,7 +23,6 @@ class Frame:
 
     @property
     def top(self) -> list[tuple[str, int]]:
-        """The most frequent words."""
         return sorted(self.counts.items(), key=lambda entry: (-entry[1], entry[0]))[:_TOP]
 
 
@@ -59,7 +58,6 @@ class TerminalShow:
         self._console = console
 
     def say(self, text: str) -> None:
-        """One line that stays."""
         self._console.print(text)
 
     def run(self, frame: Callable[[], Frame], seconds: float) -> None:

@@ -85,11 +85,9 @@ class Output:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether results go to a terminal."""
         return self._out.is_terminal
 
     def line(self, text: str, style: str = "") -> None:
-        """One line of the result."""
         self._out.print(Text(clean(text), style), soft_wrap=True)
 
     def text(self, text: str) -> None:
@@ -97,7 +95,6 @@ class Output:
         sys.stdout.write(clean_lines(text) if self.is_terminal else _encodable(text))
 
     def data(self, value: Any) -> None:
-        """``value`` as JSON."""
         self.text(json.dumps(value, indent=2, ensure_ascii=False, default=str) + "\n")
 
     def table(self, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -110,7 +107,6 @@ class Output:
         self._out.print(table)
 
     def styled(self, *parts: tuple[str, str]) -> None:
-        """One line of ``(text, style)``."""
         self._out.print(Text.assemble(*((clean(text), style) for text, style in parts)), soft_wrap=True)
 
     def done(self, said: str, data: Mapping[str, Any]) -> None:

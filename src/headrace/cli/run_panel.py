@@ -65,15 +65,12 @@ class Panel:
                 live.transient = self._state is StreamsState.CREATED
 
     def watch(self, app: Any) -> None:
-        """The program is loaded: this is its application."""
         self._app, self._name = app, clean(app.application_id)
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
-        """Show another state."""
         self._state = new
 
     def batch(self, report: BatchReport) -> None:
-        """Count a batch."""
         self._last = report
         self._totals.update(read=report.records, written=report.written)
         self._dropped.update(report.dropped)
@@ -81,7 +78,6 @@ class Panel:
         self._lag_is_of = -_LAG_SECONDS
 
     def restore(self, event: RestoreEvent) -> None:
-        """Show how far it is."""
         place = (event.store, event.topic, event.partition)
         if event.step is RestoreStep.END or event.start_offset is None or event.end_offset is None:
             self._restores.pop(place, None)
@@ -91,11 +87,9 @@ class Panel:
         self._restores[place] = f"restoring {event.store} {event.partition}: {done:,} of {total:,} ({percent}%)"
 
     def note(self, text: str) -> None:
-        """A line above."""
         self._console.print(Text(clean(redacted(text)), "dim", overflow="fold"))
 
     def render(self) -> RenderableType:
-        """The picture of this moment."""
         parts: list[RenderableType] = [self._headline()]
         if self._app is not None:
             parts.append(self._numbers())

@@ -27,20 +27,15 @@ class RunScreen(Protocol):
     is_stopping: Callable[[], bool]
     """Whether somebody wants the application to end; while it starts, its state does not say so."""
 
-    def watch(self, app: Any) -> None:
-        """The program is loaded: this is its application."""
+    def watch(self, app: Any) -> None: ...
 
-    def state(self, new: StreamsState, old: StreamsState) -> None:
-        """The state has changed."""
+    def state(self, new: StreamsState, old: StreamsState) -> None: ...
 
-    def batch(self, report: BatchReport) -> None:
-        """A batch is committed."""
+    def batch(self, report: BatchReport) -> None: ...
 
-    def restore(self, event: RestoreEvent) -> None:
-        """A store is being restored."""
+    def restore(self, event: RestoreEvent) -> None: ...
 
-    def note(self, text: str) -> None:
-        """Something worth knowing that is no result."""
+    def note(self, text: str) -> None: ...
 
 
 class _Events:
@@ -51,32 +46,26 @@ class _Events:
         self.note = out.note
         self.is_stopping: Callable[[], bool] = lambda: False
 
-    def watch(self, app: Any) -> None:
-        """Nothing."""
+    def watch(self, app: Any) -> None: ...
 
 
 class Silence(_Events):
     """For ``--quiet``."""
 
-    def state(self, new: StreamsState, old: StreamsState) -> None:
-        """Nothing."""
+    def state(self, new: StreamsState, old: StreamsState) -> None: ...
 
-    def batch(self, report: BatchReport) -> None:
-        """Nothing."""
+    def batch(self, report: BatchReport) -> None: ...
 
-    def restore(self, event: RestoreEvent) -> None:
-        """Nothing."""
+    def restore(self, event: RestoreEvent) -> None: ...
 
 
 class JsonLines(_Events):
     """An object per line: ``{"state": …}``, ``{"batch": …}``, ``{"restore": …}``."""
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
-        """The state as an object."""
         self._write({"state": str(new), "before": str(old)})
 
     def batch(self, report: BatchReport) -> None:
-        """The report as an object."""
         self._write(
             {
                 "batch": report.batch_id,
@@ -88,7 +77,6 @@ class JsonLines(_Events):
         )
 
     def restore(self, event: RestoreEvent) -> None:
-        """The event as an object."""
         place = {"store": event.store, "topic": event.topic, "partition": event.partition}
         offsets = {"offset": event.offset, "end_offset": event.end_offset}
         self._write({"restore": event.step.value, **place, "restored": event.restored, **offsets})
@@ -119,11 +107,9 @@ class Lines(_Events):
                 self._out.note(f"batch {number}: {counted(batch.records, 'record')}, {seconds:.0f} s …")
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
-        """The state as a line."""
         self._out.note(f"state {new}")
 
     def batch(self, report: BatchReport) -> None:
-        """The report as a line."""
         dropped = f", dropped {reasons(report.dropped)}" if report.dropped else ""
         self._out.line(
             f"batch {report.batch_id}: {counted(report.records, 'record')} read, {report.written:,} written"
@@ -138,5 +124,4 @@ class Lines(_Events):
 
 
 def reasons(dropped: Any) -> str:
-    """How many for which reason."""
     return ", ".join(f"{count:,} ({reason})" for reason, count in dropped.items())

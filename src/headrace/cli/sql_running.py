@@ -31,8 +31,6 @@ _LOOK_SECONDS = 0.1
 
 
 class SqlRun:
-    """One run of the command."""
-
     def __init__(
         self, session: Session, settings: dict[str, Any], engine: Literal["spark", "local"], *, until_idle: bool
     ) -> None:

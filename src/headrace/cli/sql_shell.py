@@ -36,8 +36,7 @@ _HISTORY_LENGTH = 1000
 class Lines(Protocol):
     """Where lines come from. The end is an EOFError, Ctrl-C a KeyboardInterrupt."""
 
-    def read(self, prompt: str) -> str:
-        """The next line."""
+    def read(self, prompt: str) -> str: ...
 
     def remember(self, statement: str) -> None:
         """Keep it for another time."""
@@ -59,7 +58,6 @@ class Shell:
         database.session.spool = screen.spool
 
     def run(self) -> None:
-        r"""Until ``\q`` or the end of the input."""
         for line in self._greeting.splitlines():
             self._screen.out.note(line)
         while (text := self._statement()) is not None:
@@ -144,7 +142,6 @@ class Terminal:
         self._load()
 
     def read(self, prompt: str) -> str:
-        """The next line."""
         return input(prompt)
 
     def remember(self, statement: str) -> None:

@@ -160,7 +160,6 @@ def log_line(values: Sequence[Any]) -> str:
 
 
 def mistake_data(error: SqlError) -> dict[str, Any]:
-    """A mistake for programs."""
     place = {} if error.place is None else {"line": error.place.line, "column": error.place.column}
     parts = {"detail": error.detail, "hint": error.hint, "at": error.at}
     told = {name: text for name, text in parts.items() if text}

@@ -18,7 +18,6 @@ _SHOWN_ROWS = 1000
 
 
 def print_stores(session: Session, program: str, settings: Iterable[str]) -> None:
-    """A line per store of the program."""
     out = session.out
     with replicas_of(session, program, settings) as (replicas, broker):
         found = [{"store": name} for name in replicas.layouts] if out.quiet else summaries(replicas, broker)

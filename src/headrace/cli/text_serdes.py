@@ -42,7 +42,6 @@ def _plain(value: Any) -> Any:
 
 
 def to_json(value: Any) -> bytes:
-    """``value`` as JSON on one line."""
     try:
         return orjson.dumps(value)
     except TypeError:  # numbers beyond 64 bits
@@ -95,11 +94,9 @@ class TextSerde:
             raise SerializationError(message, detail=str(error)) from error
 
     def decode_text(self, topic: str, data: bytes) -> bytes:
-        """The value in ``data`` as text."""
         return self.show(self.serde.deserialize(topic, data))
 
     def decode_json(self, topic: str, data: bytes | None) -> Any:
-        """The value in ``data`` as what JSON can say."""
         return None if data is None else self.to_json(self.serde.deserialize(topic, data))
 
 

@@ -13,7 +13,6 @@ group = typer.Typer()
 
 
 def of_headrace() -> str:
-    """The version of the package that is installed."""
     try:
         return metadata.version("headrace")
     except metadata.PackageNotFoundError:

@@ -79,7 +79,6 @@ def _given_starts(
 
 
 def check_limit(limit: int | None) -> int | None:
-    """How many records at most."""
     if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 0):
         message = f"limit must be a whole number, 0 or more, found {limit!r}"
         raise ArgumentError(message)

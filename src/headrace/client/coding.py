@@ -19,8 +19,6 @@ GivenHeaders = Mapping[str, "bytes | None"] | Iterable[tuple[str, "bytes | None"
 
 @dataclass(frozen=True, slots=True)
 class Coder:
-    """The serdes of a topic."""
-
     topic: str
     key_serde: Serde[Any]
     value_serde: Serde[Any]
@@ -28,7 +26,6 @@ class Coder:
     def encode(
         self, key: Any, value: Any, timestamp: Instant | None, headers: GivenHeaders, partition: int | None = None
     ) -> NewRecord:
-        """The record as the broker takes it."""
         return NewRecord(
             self.topic,
             self.key_serde.serialize(self.topic, key),

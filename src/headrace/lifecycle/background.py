@@ -67,7 +67,6 @@ class Background:
             chores.start()
 
     def stop(self) -> None:
-        """End; nothing here touches the broker afterwards."""
         with ExitStack() as stopping:
             for chores in (self._heartbeat, self._restores, self._upkeep):
                 stopping.callback(chores.stop)

@@ -44,7 +44,6 @@ class Chores:
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after the chore at hand."""
         self._stopping.set()
         if self._thread.is_alive():
             join(self._thread, _END_SECONDS)

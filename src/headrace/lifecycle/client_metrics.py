@@ -45,7 +45,6 @@ class ClientMetrics:
                 self._samples[name].record(value, self._clock())
 
     def failed(self) -> None:
-        """Count one failure."""
         with self._lock:
             self._totals["failed"] += 1
 

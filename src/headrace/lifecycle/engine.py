@@ -18,12 +18,10 @@ class Engine(Protocol):
     """Owns an application from its making to ``close``. ``start`` may follow ``stop``; after ``close`` it is over."""
 
     @property
-    def application(self) -> Application:
-        """As it is laid out now."""
+    def application(self) -> Application: ...
 
     @property
-    def batch_under_way(self) -> BatchUnderWay | None:
-        """The batch that runs now."""
+    def batch_under_way(self) -> BatchUnderWay | None: ...
 
     @property
     def has_new_topics(self) -> bool:

@@ -30,7 +30,6 @@ UncaughtExceptionHandler: TypeAlias = Callable[[BaseException], StreamThreadExce
 
 
 def shut_down_client(error: BaseException) -> StreamThreadExceptionResponse:
-    """The handler where none was given."""
     return StreamThreadExceptionResponse.SHUTDOWN_CLIENT
 
 
@@ -79,10 +78,8 @@ class Backoff:
         self._seconds = first
 
     def next(self) -> float:
-        """The next pause in seconds."""
         seconds, self._seconds = self._seconds, min(2 * self._seconds, self._limit)
         return seconds
 
     def reset(self) -> None:
-        """A batch went well: begin anew."""
         self._seconds = self._first

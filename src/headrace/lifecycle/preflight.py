@@ -56,7 +56,6 @@ class Start:
 
 
 def broker_address(config: StreamsConfig) -> str:
-    """What ``bootstrap.servers`` says, in one text."""
     given = config.originals.get("bootstrap.servers", DEFAULT_BROKER)
     return given if isinstance(given, str) else ",".join(given)
 

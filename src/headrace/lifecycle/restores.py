@@ -60,7 +60,6 @@ class RestoreWatch:
         self._listeners.append(listener)
 
     def see(self, notes: Iterable[RestoreNote]) -> None:
-        """What is under way now."""
         with self._lock:
             for note in notes:
                 self._see(note)

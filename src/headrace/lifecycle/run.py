@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Who is told what."""
-
     handler: UncaughtExceptionHandler
     on_batch: Callable[[BatchReport], None]
     give_up: Callable[[BaseException], None]

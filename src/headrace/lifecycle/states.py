@@ -39,16 +39,13 @@ class StreamsState(Enum):
 
     @property
     def is_shutting_down(self) -> bool:
-        """Whether the end has begun."""
         return self in {StreamsState.PENDING_SHUTDOWN, StreamsState.PENDING_ERROR}
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing comes after it."""
         return self in {StreamsState.NOT_RUNNING, StreamsState.ERROR}
 
     def may_become(self, new: StreamsState) -> bool:
-        """Whether ``new`` can follow."""
         return new in _NEXT[self]
 
 
@@ -95,7 +92,6 @@ class StateMachine:
 
     @property
     def state(self) -> StreamsState:
-        """Where it is now."""
         return self._state
 
     def listen(self, listener: StateListener) -> None:

@@ -103,15 +103,12 @@ class Supervisor:
         return self._engine.run_until_idle() if self._is_on else 0
 
     def failed(self, error: BaseException) -> None:
-        """The engine stopped because of ``error``."""
         self._failures.put(error)
 
     def batch_done(self) -> None:
-        """A batch went well."""
         self._backoff.reset()
 
     def close(self) -> None:
-        """End, after the batch at hand."""
         self._closing.set()
         self._failures.put(None)
         with self._operating:

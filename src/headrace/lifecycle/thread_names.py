@@ -22,11 +22,9 @@ class ThreadNames:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """The names of all threads, oldest first."""
         return tuple(self._name(number) for number in self._numbers)
 
     def add(self) -> str:
-        """One more thread; its name."""
         number = next(number for number in count(1) if number not in self._numbers)
         self._numbers.append(number)
         return self._name(number)

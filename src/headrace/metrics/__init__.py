@@ -29,8 +29,6 @@ class RecordingLevel(IntEnum):
 
 
 class MetricName(NamedTuple):
-    """What a metric is called."""
-
     name: str
     group: str
     tags: tuple[tuple[str, str], ...] = ()
@@ -60,7 +58,6 @@ class Sensor:
         self.record(time.perf_counter_ns() - start_ns)
 
     def add(self, stat: Stat) -> None:
-        """Feed ``stat`` from now on."""
         self._stats.append(stat)
 
 
@@ -125,7 +122,6 @@ class StreamsMetrics:
     # Reading
 
     def __call__(self) -> Mapping[MetricName, float]:
-        """Every metric and its present value."""
         now_ms = self._registry.clock()
         return MappingProxyType({name: measure(now_ms) for name, measure in self._registry.measures.items()})
 
@@ -142,17 +138,14 @@ class StreamsMetrics:
 
     @property
     def dropped_records(self) -> int:
-        """How many records the task dropped."""
         return self._dropped.total()
 
     @property
     def dropped_records_by_reason(self) -> Mapping[str, int]:
-        """How many records the task dropped, by why."""
         return MappingProxyType(self._dropped)
 
     @property
     def level(self) -> RecordingLevel:
-        """How much is measured."""
         return self._registry.level
 
     # The engine's own sensors
@@ -229,7 +222,6 @@ class StreamsMetrics:
         return self._latency(operation, f"stream-{scope}-metrics", self._user_tags(scope, entity, tags), total=True)
 
     def remove_sensor(self, sensor: Sensor) -> None:
-        """Forget a sensor and its metrics."""
         self._registry.remove(sensor)
 
     # Making sensors

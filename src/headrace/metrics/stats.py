@@ -15,11 +15,9 @@ from typing import Protocol
 class Stat(Protocol):
     """One number that is updated by records of values."""
 
-    def record(self, value: float, now_ms: int) -> None:
-        """Take one value."""
+    def record(self, value: float, now_ms: int) -> None: ...
 
-    def measure(self, now_ms: int) -> float:
-        """The number."""
+    def measure(self, now_ms: int) -> float: ...
 
 
 @dataclass(slots=True)
@@ -89,15 +87,12 @@ class Samples:
         return sum(sample.sum for sample in kept) / count if count else nan
 
     def maximum(self, now_ms: int) -> float:
-        """The largest value."""
         return max((sample.max for sample in self._kept(now_ms)), default=nan)
 
     def minimum(self, now_ms: int) -> float:
-        """The smallest value."""
         return min((sample.min for sample in self._kept(now_ms)), default=nan)
 
     def rate(self, now_ms: int) -> float:
-        """Values per second."""
         kept = self._kept(now_ms)
         return sum(sample.count for sample in kept) / self._seconds(kept, now_ms)
 
@@ -117,8 +112,7 @@ class Gauge:
 
     read: Callable[[], float]
 
-    def record(self, value: float, now_ms: int) -> None:
-        """Nothing to do: the owner knows."""
+    def record(self, value: float, now_ms: int) -> None: ...
 
     def measure(self, now_ms: int) -> float:
         return self.read()

@@ -22,7 +22,6 @@ class TopicCount:
 
     @property
     def size(self) -> int:
-        """The size of all records so far."""
         return self.content_bytes + self.records * (_FRAME_BYTES + len(self.topic.encode()))
 
     def add(self, key: bytes | None, value: bytes | None, headers: Headers) -> None:
@@ -32,5 +31,4 @@ class TopicCount:
             self.add_headers(headers)
 
     def add_headers(self, headers: Headers) -> None:
-        """Count the headers of a record."""
         self.content_bytes += sum(len(name.encode()) + len(held or b"") for name, held in headers)

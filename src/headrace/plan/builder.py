@@ -47,7 +47,6 @@ class GraphBuilder:
         return config is not None and bool(config[_PROCESS_FIX])
 
     def new_processor_name(self, prefix: str) -> str:
-        """``prefix`` and the next number."""
         return f"{prefix}{next(self._next_number):010d}"
 
     def new_store_name(self, prefix: str, logged: bool | None = None) -> str:

@@ -52,17 +52,14 @@ class GraphNode(ABC):
 
     @property
     def children(self) -> list[GraphNode]:
-        """A copy of the children, in order."""
         return list(self._children)
 
     @property
     def parents(self) -> list[GraphNode]:
-        """A copy of the parents, in order."""
         return list(self._parents)
 
     @property
     def parent_names(self) -> tuple[str, ...]:
-        """The names of the parents, in order."""
         return tuple(parent.name for parent in self._parents)
 
     def add_child(self, child: GraphNode) -> None:
@@ -70,18 +67,15 @@ class GraphNode(ABC):
         child._parents[self] = None
 
     def remove_child(self, child: GraphNode) -> None:
-        """Unlink ``child``."""
         self._children.pop(child, None)
         child._parents.pop(self, None)
 
     def clear_children(self) -> None:
-        """Unlink all children."""
         for child in self.children:
             self.remove_child(child)
 
     @abstractmethod
-    def write(self, topology: Topology) -> None:
-        """Add what this node stands for to ``topology``."""
+    def write(self, topology: Topology) -> None: ...
 
 
 class RootNode(GraphNode):
@@ -90,8 +84,7 @@ class RootNode(GraphNode):
     def __init__(self) -> None:
         super().__init__("root")
 
-    def write(self, topology: Topology) -> None:
-        """The root stands for nothing."""
+    def write(self, topology: Topology) -> None: ...
 
 
 @dataclass
@@ -115,7 +108,6 @@ class StreamSourceNode(GraphNode):
         self.consumed = consumed
 
     def absorb(self, other: StreamSourceNode) -> None:
-        """Take over the children of a source of the same topics."""
         if self.consumed.offset_reset != other.consumed.offset_reset:
             message = "can't configure different offset reset policies on the same input topic(s)"
             raise TopologyError(message, at=other.built_at)
@@ -150,7 +142,6 @@ class TableSourceNode(GraphNode):
         self.reuse_source_topic = False
 
     def write(self, topology: Topology) -> None:
-        """Add source and processor; the store comes with the table's supplier."""
         consumed = self.consumed
         if self.is_global:
             (store,) = provided_stores(self.step.supplier)
@@ -229,7 +220,6 @@ class VersionedSemanticsNode(ProcessorGraphNode):
     """
 
     def enable_versioned_semantics(self, parent_name: str) -> None:
-        """The input is versioned."""
         self.step.supplier.use_versioned_semantics = True
 
 
@@ -263,7 +253,6 @@ class GlobalStoreNode(GraphNode):
         self.supplier = supplier
 
     def write(self, topology: Topology) -> None:
-        """Add the global store; its source topic is its changelog."""
         self.builder.with_logging_disabled()
         topology.add_global_store(
             self.builder,
@@ -335,7 +324,6 @@ class RepartitionNode(GraphNode):
 
     @property
     def optimizable(self) -> bool:
-        """Whether it may be merged with its siblings."""
         return self.spec.optimizable
 
     def write(self, topology: Topology) -> None:
@@ -390,7 +378,6 @@ class StreamStreamJoinNode(GraphNode):
         self.is_self_join = False
 
     def write(self, topology: Topology) -> None:
-        """Add both sides and the merge, or the one node of a self-join."""
         if self.is_self_join:
             self.self_join.write(topology, self.this_windowed)
             return
@@ -457,13 +444,11 @@ class TableTableJoinNode(GraphNode):
         self.this_store_names, self.other_store_names = tuple(this_store_names), tuple(other_store_names)
 
     def enable_versioned_semantics(self, parent_name: str) -> None:
-        """The input from ``parent_name`` is versioned."""
         for step, parent in ((self.this, self.this_parent), (self.other, self.other_parent)):
             if parent == parent_name:
                 step.supplier.use_versioned_semantics = True
 
     def write(self, topology: Topology) -> None:
-        """Add both sides and the merge; each side looks up the other's stores."""
         self.this.write(topology, self.this_parent)
         self.other.write(topology, self.other_parent)
         self.merge_step.write(topology, self.this.name, self.other.name)

@@ -111,5 +111,4 @@ class Materialized:
 
     @property
     def is_versioned(self) -> bool:
-        """Whether the given supplier keeps versions."""
         return bool(getattr(self.supplier, "is_versioned", False))

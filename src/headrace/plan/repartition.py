@@ -58,15 +58,12 @@ def repartition_spec(
 
 
 def drop_null_keys(spec: RepartitionSpec) -> None:
-    """Let the filter of a repartition drop records without a key."""
     spec.filter_step = Step(spec.filter_step.name, Filter(has_key))
 
 
 def accept_all(key: Any, value: Any) -> bool:
-    """Every record may pass."""
     return True
 
 
 def has_key(key: Any, value: Any) -> bool:
-    """Only records with a key may pass."""
     return key is not None

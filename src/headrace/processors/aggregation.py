@@ -34,7 +34,6 @@ class Aggregation:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The one store this brings along."""
         return (self.store,)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
@@ -65,12 +64,10 @@ class UnversionedValueGetter:
         self._store = as_flushed_store(store) if as_flushed else store
 
     def get_as_of(self, key: Any, timestamp: int) -> ValueAndTimestamp | None:
-        """Refused: there are no versions."""
         message = f"store {self._store_name!r} keeps no versions of its rows"
         raise UnsupportedError(message)
 
-    def close(self) -> None:
-        """The store belongs to the task; nothing to do."""
+    def close(self) -> None: ...
 
 
 class WindowValueGetter(UnversionedValueGetter):
@@ -81,22 +78,18 @@ class WindowValueGetter(UnversionedValueGetter):
 
 
 def count_initializer() -> int:
-    """Every count starts at 0."""
     return 0
 
 
 def count_aggregator(key: Any, value: Any, aggregate: int) -> int:
-    """One more."""
     return aggregate + 1
 
 
 def count_merger(key: Any, left: int, right: int) -> int:
-    """Both counts together."""
     return left + right
 
 
-def no_initial_value() -> None:
-    """A reduction starts with its first value."""
+def no_initial_value() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +99,6 @@ class ReducingAggregator:
     reducer: Reducer
 
     def __call__(self, key: Any, value: Any, aggregate: Any) -> Any:
-        """The first value stays as it is; the others are reduced into it."""
         return value if aggregate is None else self.reducer(aggregate, value)
 
 
@@ -117,5 +109,4 @@ class ReducingMerger:
     reducer: Reducer
 
     def __call__(self, key: Any, left: Any, right: Any) -> Any:
-        """Reduce the later session into the earlier one."""
         return right if left is None else self.reducer(left, right)

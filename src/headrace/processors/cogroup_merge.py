@@ -34,10 +34,7 @@ class CogroupMerge:
 
 
 class CogroupMergeProcessor(Processor):
-    """Hands every change on."""
-
     def init(self, context: NodeContext) -> None:
-        """Records go straight through."""
         self.context = context
         self._forward = context.forward
 

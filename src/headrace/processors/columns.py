@@ -30,27 +30,21 @@ class Columns(Protocol):
     """Records in offset order."""
 
     @property
-    def topic(self) -> str:
-        """Where they come from."""
+    def topic(self) -> str: ...
 
     @property
-    def partition(self) -> int:
-        """Which of its partitions."""
+    def partition(self) -> int: ...
 
     @property
-    def offsets(self) -> Sequence[int]:
-        """Where they are in it."""
+    def offsets(self) -> Sequence[int]: ...
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, part: slice) -> Columns:
-        """A part of the records."""
+    def __getitem__(self, part: slice) -> Columns: ...
 
-    def rows(self) -> Iterator[RawRecord]:
-        """One by one."""
+    def rows(self) -> Iterator[RawRecord]: ...
 
-    def row(self, index: int) -> RawRecord:
-        """One of them."""
+    def row(self, index: int) -> RawRecord: ...
 
     @property
     def is_plain(self) -> bool:
@@ -117,7 +111,6 @@ class RecordColumns:
 
     @property
     def is_plain(self) -> bool:
-        """Whether each has a key, a value and a time, and none has headers."""
         return (
             self.headers is None
             and None not in self.keys
@@ -127,7 +120,6 @@ class RecordColumns:
 
     @property
     def each_value(self) -> Collection[bytes | None]:
-        """The values that occur; some may be listed more than once."""
         return self.values
 
     def tallies(self) -> Mapping[bytes, Tally]:
@@ -147,12 +139,10 @@ class RecordColumns:
 
     @property
     def content_bytes(self) -> int:
-        """The size of all keys and values of plain records."""
         return sum(map(len, self.keys)) + sum(map(len, self.values))  # type: ignore[arg-type]
 
     @property
     def latest_ms(self) -> int:
-        """The latest of all timestamps."""
         return max(self.timestamps)
 
     def _latest_times(self, last: Mapping[bytes, int]) -> Mapping[bytes, int]:

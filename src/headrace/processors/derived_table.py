@@ -23,11 +23,9 @@ class RowFunction:
         self.compute = compute
         """``(key, value)``; None is a row that is not there, before and after."""
 
-    def init(self, context: NodeContext) -> None:
-        """Called before the first row."""
+    def init(self, context: NodeContext) -> None: ...
 
-    def close(self) -> None:
-        """Called after the last."""
+    def close(self) -> None: ...
 
 
 @dataclass
@@ -66,8 +64,7 @@ class DerivedTable(ABC):
         return self.send_old_values
 
     @abstractmethod
-    def function(self) -> RowFunction:
-        """A new function that computes the rows."""
+    def function(self) -> RowFunction: ...
 
 
 class PassingRows(Processor):

@@ -31,7 +31,6 @@ class EmitFinal:
 
     @property
     def emitted_before(self) -> bool:
-        """Whether windows were ever emitted."""
         return self.last_close_ms != NO_TIMESTAMP
 
     def is_due(self, close_ms: int, *, at_once: bool = False) -> bool:

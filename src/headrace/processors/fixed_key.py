@@ -75,5 +75,4 @@ class FixedKeySupplier:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The store builders the user's supplier brings along."""
         return provided_stores(self.supplier)

@@ -14,8 +14,6 @@ _DELETIONS = (Instruction.DELETE_KEY_AND_PROPAGATE, Instruction.DELETE_KEY_NO_PR
 
 @dataclass
 class ForeignKeyReceive:
-    """Supplies the processor that keeps the subscriptions."""
-
     store: Any
     """The builder of the subscription store."""
     schema: CombinedKeySchema

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 @dataclass
 class ForeignKeyResolve:
-    """Supplies the processor that makes results of responses."""
-
     primary_table: ValueGetterSupplier
     value_serde: Serde[Any] | None
     topic: str
@@ -41,7 +39,6 @@ class ForeignKeyResolver(Processor):
         self._joiner, self._left_join = settings.joiner, settings.left_join
 
     def init(self, context: NodeContext) -> None:
-        """Start the left table's getter and bind what every record needs."""
         self._primary_table.init(context, as_flushed=True)
         self._lookup = self._primary_table.get
         self._topic = value_hash_topic(context.internal_topic(self._settings.topic))

@@ -42,7 +42,6 @@ class ForeignKeySender(Processor):
         self._only_latest = settings.use_versioned_semantics
 
     def init(self, context: NodeContext) -> None:
-        """Settle the serdes and bind what every record needs."""
         topic = context.internal_topic(self._settings.topic)
         self._foreign_key_topic, self._value_topic = foreign_key_topic(topic), value_hash_topic(topic)
         self._serialize_key = resolve_key_serde(self._settings.foreign_key_serde, context.config).serialize
@@ -59,7 +58,6 @@ class ForeignKeySender(Processor):
             self.subscribe(record)
 
     def subscribe(self, record: Record[Any, Change]) -> None:
-        """Send the subscriptions that follow from one change."""
         raise NotImplementedError
 
     def _extract(self, key: Any, value: Any) -> Any:

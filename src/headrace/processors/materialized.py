@@ -143,8 +143,7 @@ class StoreValueGetter:
     def is_versioned(self) -> bool:
         return bool(self._store.is_versioned)
 
-    def close(self) -> None:
-        """The store belongs to the task; nothing to do."""
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +165,7 @@ class TableSupplier(Protocol):
     """The supplier of a table's processor: a table can be looked up, and asked to send old values."""
 
     def __call__(self) -> Any: ...
-    def view(self) -> ValueGetterSupplier:
-        """How others look the table up."""
+    def view(self) -> ValueGetterSupplier: ...
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         """Make changes carry old values; False where that would need a store and none is forced."""

@@ -17,7 +17,6 @@ class Peek(Stateless):
     action: Callable[[Any, Any], Any]
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Show the record, then forward it."""
         self.action(record.key, record.value)
         self._forward(record)
 

@@ -31,7 +31,6 @@ class ReduceProcessor(TableUpdater):
         self._reducer = supplier.reducer
 
     def take(self, key: Any, value: Any, timestamp: int, headers: Headers) -> None:
-        """Reduce one record in."""
         if key is None or value is None:
             self._drop("null key or value")
             return

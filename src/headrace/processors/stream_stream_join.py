@@ -43,7 +43,6 @@ class JoinClocks:
         return self._clocks.setdefault(task_id, JoinClock())
 
     def forget(self, task_id: str) -> None:
-        """The task is closing."""
         self._clocks.pop(task_id, None)
 
     def __reduce__(self) -> tuple[type[JoinClocks], tuple[()]]:
@@ -67,7 +66,6 @@ class StreamStreamJoin:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The other side's window store, and that of waiting records."""
         return (self.other_store,) if self.waiting_store is None else (self.other_store, self.waiting_store)
 
     def __call__(self) -> StreamStreamJoinProcessor:
@@ -141,7 +139,6 @@ class OuterStreamStreamJoinProcessor(StreamStreamJoinProcessor):
         self._clocks = join.clocks
 
     def init(self, context: NodeContext) -> None:
-        """Look up the stores and the clock that both sides share."""
         super().init(context)
         self._context = context
         self._waiting = context.store(self._waiting_name)

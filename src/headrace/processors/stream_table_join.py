@@ -24,7 +24,6 @@ class StreamTableJoin:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The buffer, where there is one."""
         return () if self.buffer is None else (self.buffer,)
 
     def __call__(self) -> StreamTableJoinProcessor:
@@ -65,7 +64,6 @@ class StreamTableJoinProcessor(Processor):
         self._get_as_of = self._getter.get_as_of if self._getter.is_versioned else None
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Join the record, or drop it."""
         if record.value is None or (record.key is None and not self._left):
             self._drop("null join key or value")
         else:
@@ -97,7 +95,6 @@ class StreamGlobalTableJoinProcessor(StreamTableJoinProcessor):
         self._select = join.key_selector
 
     def process(self, record: Record[Any, Any]) -> None:
-        """Join the record, or drop it."""
         table_key = self._select(record.key, record.value)
         if record.value is None or (table_key is None and not self._left):
             self._drop("null join key or value")

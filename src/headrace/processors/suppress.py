@@ -71,7 +71,6 @@ class SuppressProcessor(Processor):
         self._emitted = context.metrics.node_sensor(context.node_name, "suppression-emit")
 
     def process(self, record: Record[Any, Change]) -> None:
-        """Buffer one change and see who may leave."""
         self._stream_time = max(self._stream_time, record.timestamp)
         time = record.key.window.end if self._final else record.timestamp
         self._buffer.put(time, record, self._origin(record))
@@ -122,8 +121,6 @@ class SuppressProcessor(Processor):
 
 @dataclass(frozen=True, slots=True)
 class SuppressedValueGetterSupplier:
-    """The value getters of a suppressed table."""
-
     parent: ValueGetterSupplier
     buffer_name: str
 
@@ -143,7 +140,6 @@ class SuppressedValueGetter:
         self._buffer_name = buffer_name
 
     def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
-        """Look up the buffer and start the parent's getter."""
         self._parent.init(context, as_flushed=as_flushed)
         self._buffer: SuppressBuffer = context.store(self._buffer_name)
 

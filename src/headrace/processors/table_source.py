@@ -34,7 +34,6 @@ class TableSource:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The table's store, if it has one."""
         return (self.store,) if self.materialized else ()
 
     @property

@@ -39,7 +39,6 @@ class ReversedJoiner:
     joiner: Joiner
 
     def __call__(self, right: Any, left: Any) -> Any:
-        """Join, left value first."""
         return self.joiner(left, right)
 
 
@@ -64,7 +63,6 @@ class TableJoinSide:
         return TableJoinProcessor(self)
 
     def view(self) -> ValueGetterSupplier:
-        """Rows of the join, computed from both tables."""
         return JoinedValueGetterSupplier(self)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
@@ -128,7 +126,6 @@ class JoinedValueGetterSupplier:
 
     @property
     def store_names(self) -> tuple[str, ...]:
-        """The stores of both tables."""
         return tuple(dict.fromkeys((*self.side.this_view.store_names, *self.side.other_view.store_names)))
 
     def get(self) -> ValueGetter:
@@ -188,7 +185,6 @@ class TableJoinMerge:
 
     @property
     def stores(self) -> tuple[Any, ...]:
-        """The store of the result, if it has one."""
         return () if self.store is None else (self.store,)
 
     def view(self) -> ValueGetterSupplier:

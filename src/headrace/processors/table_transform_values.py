@@ -31,7 +31,6 @@ class TransformerContext:
         self._context = context
 
     def forward(self, record: object, child: str | None = None) -> NoReturn:
-        """Refused: a transformer returns its result."""
         raise StreamsError(
             "a value transformer cannot forward records",
             hint="Return the new value from transform(); to send several records use to_stream().process().",

@@ -38,7 +38,6 @@ class ReplicaContext(CurrentRecord):
         return _log_nothing
 
     def changelog_topic(self, store_name: str) -> str:
-        """The topic that the store follows."""
         return self._topic
 
     def drop(self, reason: str, *details: Any) -> None:

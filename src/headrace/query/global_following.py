@@ -25,7 +25,6 @@ class GlobalReplica:
         self._task.initialize()
 
     def store(self, name: str) -> Any:
-        """The typed store."""
         return self._task.stores[name]
 
     @property
@@ -44,7 +43,6 @@ class GlobalReplica:
         return sum(self._follow(broker, one, starts[one], ends[one]) for one in partitions)
 
     def close(self) -> None:
-        """Close the stores."""
         self._task.close()
 
     def _follow(self, broker: Log, partition: TopicPartition, start: int, end: int) -> int:

@@ -43,7 +43,6 @@ class ApplicationMetadata:
 
     @property
     def host_info(self) -> HostInfo:
-        """Where this instance answers queries."""
         return HostInfo.of(self._application.config["application.server"])
 
     def instances(self) -> list[StreamsMetadata]:

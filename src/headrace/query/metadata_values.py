@@ -71,7 +71,6 @@ class LagInfo:
 
     @property
     def offset_lag(self) -> int:
-        """How many offsets are missing."""
         return max(0, self.end_offset_position - self.current_offset_position)
 
 

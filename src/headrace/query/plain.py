@@ -38,7 +38,6 @@ def plain(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """``value`` as JSON on one line."""
     return json.dumps(plain(value), ensure_ascii=False, separators=(",", ":"))
 
 

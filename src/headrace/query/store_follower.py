@@ -36,7 +36,6 @@ class StoreFollower:
 
     @property
     def stores(self) -> dict[int, Any]:
-        """The typed stores by partition."""
         return {number: replica.store for number, replica in self._replicas.items()}
 
     @property
@@ -53,7 +52,6 @@ class StoreFollower:
         )
 
     def close(self) -> None:
-        """Close the stores."""
         for replica in self._replicas.values():
             replica.close()
 

@@ -38,7 +38,6 @@ class AvroSerde:
     """Parsed schemas by id."""
 
     def serialize(self, topic: str, value: Any) -> bytes | None:
-        """``value`` in Avro's binary form."""
         if value is None:
             return None
         if self.schema is None:
@@ -56,7 +55,6 @@ class AvroSerde:
         return _read(self._written_with(self.registry, schema_id), reader, payload)
 
     def with_defaults(self, config: SerdeSettings, is_key: bool) -> AvroSerde:
-        """The same serde, knowing whether it is used for keys or for values."""
         return replace(self, is_key=is_key) if self.is_key is None else self
 
     def _schema_id(self, registry: SchemaRegistry, topic: str, text: str) -> int:

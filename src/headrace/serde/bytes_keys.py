@@ -39,13 +39,11 @@ def window_store_key(key: bytes, start: int, seq: int = 0) -> bytes:
 
 
 def parse_window_store_key(data: bytes) -> tuple[bytes, int, int]:
-    """``(key, start, seq)`` of a window store's key."""
     start, seq = _START_AND_SEQUENCE.unpack_from(data, len(data) - WINDOW_STORE_SUFFIX_SIZE)
     return data[:-WINDOW_STORE_SUFFIX_SIZE], start, seq
 
 
 def window_store_start(data: bytes) -> int:
-    """The window start in a window store's key."""
     start: int = _START.unpack_from(data, len(data) - WINDOW_STORE_SUFFIX_SIZE)[0]
     return start
 
@@ -61,12 +59,10 @@ def session_key(key: bytes, start: int, end: int) -> bytes:
 
 
 def parse_session_key(data: bytes) -> tuple[bytes, int, int]:
-    """``(key, start, end)`` of a session's key."""
     end, start = _END_AND_START.unpack_from(data, len(data) - SESSION_SUFFIX_SIZE)
     return data[:-SESSION_SUFFIX_SIZE], start, end
 
 
 def session_end(data: bytes) -> int:
-    """The session end in a session's key."""
     end: int = _START.unpack_from(data, len(data) - SESSION_SUFFIX_SIZE)[0]
     return end

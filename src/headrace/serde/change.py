@@ -51,7 +51,6 @@ class ChangeSerde:
         return Change(inner.deserialize(topic, new), inner.deserialize(topic, old), is_latest)
 
     def with_defaults(self, config: SerdeSettings, is_key: bool = False) -> ChangeSerde:
-        """The same serde with its inner one filled in."""
         return replace(
             self,
             inner=resolve_inner(self.inner, config, is_key=is_key),

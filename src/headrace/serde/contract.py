@@ -27,11 +27,9 @@ class Serde(Protocol[T]):
 class Writes(Protocol[Written]):
     """A serde that can at least write ``Written``."""
 
-    def serialize(self, topic: str, value: Written | None) -> bytes | None:
-        """As in ``Serde``."""
+    def serialize(self, topic: str, value: Written | None) -> bytes | None: ...
 
-    def deserialize(self, topic: str, data: bytes | None) -> Any:
-        """As in ``Serde``."""
+    def deserialize(self, topic: str, data: bytes | None) -> Any: ...
 
 
 SerdeName: TypeAlias = Literal[

@@ -45,7 +45,6 @@ class DirectorySchemaRegistry:
         return type(self), (self.directory,)
 
     def register(self, subject: str, schema: Schema) -> int:
-        """The id of ``schema``; equal schemas have one id under all subjects."""
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO schemas (kind, text, refs) VALUES (?, ?, ?)", _row(schema))
             schema_id = _id(connection, schema)
@@ -58,7 +57,6 @@ class DirectorySchemaRegistry:
             return schema_id
 
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Where ``schema`` stands under ``subject``."""
         with self._transaction() as connection:
             schema_id = _id(connection, schema)
             found = connection.execute(
@@ -90,7 +88,6 @@ class DirectorySchemaRegistry:
         return _schema(found)
 
     def latest(self, subject: str) -> tuple[int, Schema] | None:
-        """The id and the text of the latest version of ``subject``."""
         found = self._one(
             "SELECT kind, text, refs, id FROM versions JOIN schemas USING (id) WHERE subject = ?"
             " ORDER BY version DESC LIMIT 1",
@@ -100,7 +97,6 @@ class DirectorySchemaRegistry:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """The subjects in order of first registration."""
         with self._transaction() as connection:
             found = connection.execute("SELECT subject FROM versions GROUP BY subject ORDER BY MIN(rowid)").fetchall()
         return tuple(subject for (subject,) in found)

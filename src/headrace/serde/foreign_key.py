@@ -138,7 +138,6 @@ class CombinedKeySchema:
     primary_key_serde: Serde[Any] | None
 
     def resolved(self, config: SerdeSettings) -> CombinedKeySchema:
-        """With both serdes filled in."""
         return CombinedKeySchema(
             f"{config.application_id}-{self.topic}",
             resolve_key_serde(self.foreign_key_serde, config),

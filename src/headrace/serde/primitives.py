@@ -26,7 +26,6 @@ class StringSerde:
         return "serdes.string()"
 
     def serialize(self, topic: str, value: str | None) -> bytes | None:
-        """UTF-8 of ``value``."""
         if value is None:
             return None
         if not isinstance(value, str):
@@ -99,7 +98,6 @@ class DoubleSerde:
         return "serdes.double()"
 
     def serialize(self, topic: str, value: float | None) -> bytes | None:
-        """``value`` as IEEE 754, big-endian."""
         if value is None:
             return None
         if type(value) is not float:
@@ -125,7 +123,6 @@ class FloatSerde:
         return "serdes.float()"
 
     def serialize(self, topic: str, value: float | None) -> bytes | None:
-        """``value`` as IEEE 754 single precision, big-endian."""
         if value is None:
             return None
         if type(value) is not float:
@@ -190,7 +187,6 @@ class BooleanSerde:
         return "serdes.boolean()"
 
     def serialize(self, topic: str, value: bool | None) -> bytes | None:
-        """One byte."""
         if value is None:
             return None
         if isinstance(value, bool):

@@ -45,7 +45,6 @@ class ProtobufSerde:
     """Ids of the schema by topic: the registry is asked once."""
 
     def serialize(self, topic: str, value: Message | None) -> bytes | None:
-        """``value`` in Protobuf's binary form."""
         if value is None:
             return None
         name = self.type.DESCRIPTOR.full_name
@@ -73,7 +72,6 @@ class ProtobufSerde:
             raise SerializationError(message, detail=f"bytes {shorten(bytes(data))}", hint=hint) from error
 
     def with_defaults(self, config: SerdeSettings, is_key: bool) -> ProtobufSerde:
-        """The same serde, knowing whether it is used for keys or for values."""
         return replace(self, is_key=is_key) if self.is_key is None else self
 
     def _schema_id(self, registry: SchemaRegistry, topic: str) -> int:

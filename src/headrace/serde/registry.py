@@ -63,8 +63,7 @@ class SchemaRegistry(Protocol):
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:
         """Where ``schema`` stands under ``subject``; an error when it is not there."""
 
-    def schema_by_id(self, schema_id: int) -> Schema:
-        """The schema with that id."""
+    def schema_by_id(self, schema_id: int) -> Schema: ...
 
     def schema_by_version(self, subject: str, version: int) -> Schema:
         """One version of ``subject``: what a reference points to."""
@@ -113,7 +112,6 @@ class InMemorySchemaRegistry:
     """Ids that were chosen elsewhere, where one schema may have several."""
 
     def register(self, subject: str, schema: Schema) -> int:
-        """The id of ``schema``; equal schemas have one id under all subjects."""
         versions = self._subjects.setdefault(subject, [])
         if schema not in versions:
             versions.append(schema)
@@ -125,7 +123,6 @@ class InMemorySchemaRegistry:
         return self._chosen.get((subject, schema), self._ids[schema])
 
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Where ``schema`` stands under ``subject``."""
         versions = self._subjects.get(subject, [])
         if schema not in versions:
             message = f"the schema is not registered under subject {subject}"
@@ -148,7 +145,6 @@ class InMemorySchemaRegistry:
         return versions[version - 1]
 
     def latest(self, subject: str) -> tuple[int, Schema] | None:
-        """The id and the text of the latest version of ``subject``."""
         versions = self._subjects.get(subject)
         return (self._id(subject, versions[-1]), versions[-1]) if versions else None
 
@@ -160,7 +156,6 @@ class InMemorySchemaRegistry:
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """The subjects in order of first registration."""
         return tuple(self._subjects)
 
 
@@ -193,11 +188,9 @@ class HttpSchemaRegistry:
         return {**self.__dict__, "_schemas": {}}
 
     def register(self, subject: str, schema: Schema) -> int:
-        """The id of ``schema``, registered under ``subject`` unless it is already."""
         return _whole(self._call("POST", f"/subjects/{_quoted(subject)}/versions", _schema_body(schema)), "id")
 
     def lookup(self, subject: str, schema: Schema) -> RegisteredSchema:
-        """Where ``schema`` stands under ``subject``."""
         answer = self._call("POST", f"/subjects/{_quoted(subject)}", _schema_body(schema))
         return RegisteredSchema(_whole(answer, "id"), subject, _whole(answer, "version"))
 
@@ -211,7 +204,6 @@ class HttpSchemaRegistry:
         return _schema_of(self._call("GET", f"/subjects/{_quoted(subject)}/versions/{version}"))
 
     def latest(self, subject: str) -> tuple[int, Schema] | None:
-        """The id and the text of the latest version of ``subject``."""
         try:
             answer = self._call("GET", f"/subjects/{_quoted(subject)}/versions/latest")
         except SerializationError as error:

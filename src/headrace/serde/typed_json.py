@@ -37,7 +37,6 @@ class TypedJsonSerde(Generic[T]):
         return _travelled, (self.kind, tuple(_annotations(self.kind)))
 
     def serialize(self, topic: str, value: T | None) -> bytes | None:
-        """The JSON of ``value``, which must be of the type."""
         if value is None:
             return None
         if isinstance(self.kind, type) and not is_typeddict(self.kind) and not _is_one(value, self.kind):

@@ -44,14 +44,12 @@ class TimeWindowedSerde(Generic[T]):
         return f"serdes.windowed({self.inner!r}, {self.size_ms}){'.for_changelog()' if self.is_changelog else ''}"
 
     def serialize(self, topic: str, value: Windowed[T] | None) -> bytes | None:
-        """Key bytes, then the window's start."""
         if value is None:
             return None
         key = _key_bytes(self.inner, topic, value, "windowed()")
         return bytes_keys.window_topic_key(key, value.window.start)
 
     def deserialize(self, topic: str, data: bytes | None) -> Windowed[T] | None:
-        """The windowed key; None for no bytes at all, as in Kafka."""
         if not data:
             return None
         inner = known_inner(self.inner, "windowed()")
@@ -65,11 +63,9 @@ class TimeWindowedSerde(Generic[T]):
         return replace(self, is_changelog=True)
 
     def with_defaults(self, config: SerdeSettings, is_key: bool = True) -> TimeWindowedSerde[T]:
-        """The same serde with its inner one filled in."""
         return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
 
     def inner_key_partitioner(self) -> InnerKeyPartitioner:
-        """The partitioner for topics with these keys."""
         return InnerKeyPartitioner(self.inner)
 
     def _parse(self, data: bytes) -> tuple[bytes, int]:
@@ -91,14 +87,12 @@ class SessionWindowedSerde(Generic[T]):
         return f"serdes.session_windowed({'' if self.inner is None else repr(self.inner)})"
 
     def serialize(self, topic: str, value: Windowed[T] | None) -> bytes | None:
-        """Key bytes, end, start."""
         if value is None:
             return None
         key = _key_bytes(self.inner, topic, value, "session_windowed()")
         return bytes_keys.session_key(key, value.window.start, value.window.end)
 
     def deserialize(self, topic: str, data: bytes | None) -> Windowed[T] | None:
-        """The windowed key; None for no bytes at all, as in Kafka."""
         if not data:
             return None
         inner = known_inner(self.inner, "session_windowed()")
@@ -108,11 +102,9 @@ class SessionWindowedSerde(Generic[T]):
         return Windowed(inner_key, _window(SessionWindow, start, end, data))
 
     def with_defaults(self, config: SerdeSettings, is_key: bool = True) -> SessionWindowedSerde[T]:
-        """The same serde with its inner one filled in."""
         return replace(self, inner=resolve_inner(self.inner, config, is_key=is_key))
 
     def inner_key_partitioner(self) -> InnerKeyPartitioner:
-        """The partitioner for topics with these keys."""
         return InnerKeyPartitioner(self.inner)
 
 

@@ -75,11 +75,9 @@ class RecordSource(Protocol):
     metrics: StreamsMetrics
 
     @property
-    def task_id(self) -> str:
-        """``<sub-topology>_<partition>``."""
+    def task_id(self) -> str: ...
 
-    def drop(self, reason: str) -> None:
-        """Count a dropped record."""
+    def drop(self, reason: str) -> None: ...
 
 
 class RecordCollector:
@@ -172,7 +170,6 @@ class RecordCollector:
             self.raise_failure()
 
     def raise_failure(self) -> None:
-        """Raise the error that is due."""
         failure, self.failure = self.failure, None
         assert failure is not None
         raise failure

@@ -52,16 +52,13 @@ class Host(Protocol):
     """What a node may ask of its task beyond stores and forwarding."""
 
     @property
-    def stream_time(self) -> int:
-        """The highest timestamp so far."""
+    def stream_time(self) -> int: ...
 
     def schedule(
         self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
-    ) -> Cancellable:
-        """Call ``callback`` at intervals."""
+    ) -> Cancellable: ...
 
-    def request_commit(self) -> None:
-        """Ask for a commit soon."""
+    def request_commit(self) -> None: ...
 
 
 class TaskContext:
@@ -149,7 +146,6 @@ class TaskContext:
 
     @property
     def state_path(self) -> Path:
-        """Where the directory of this task is, or is going to be."""
         if not isinstance(self._state_dir, Path):
             self._state_dir = self._state_dir()
         return self._state_dir
@@ -285,7 +281,6 @@ class RuntimeNodeContext(Face):
         self._task.host.request_commit()
 
     def drop(self, reason: str) -> None:
-        """Count the current record as dropped for ``reason``."""
         self._task.drop(reason, self.node_name)
 
     def internal_topic(self, suffix: str) -> str:
@@ -328,7 +323,6 @@ class RuntimeNodeContext(Face):
 
     @property
     def task_id(self) -> str:
-        """``<sub-topology>_<partition>``."""
         return self._task.task_id
 
     @property
@@ -401,12 +395,10 @@ class GlobalNodeContext(RuntimeNodeContext):
     def schedule(
         self, interval: Duration, punctuation: PunctuationType, callback: Punctuator, start: int | None = None
     ) -> Cancellable:
-        """Refused."""
         raise UnsupportedError("a global processor cannot schedule punctuations")
 
     @property
     def current_stream_time_ms(self) -> int:
-        """Refused: global stores are filled from all partitions at once."""
         raise UnsupportedError("a global processor has no stream time")
 
 

@@ -73,7 +73,6 @@ class GlobalTask:
         return {store.name: store for store in self.registry}
 
     def initialize(self) -> None:
-        """Open the stores, then initialise the nodes."""
         for builder in self.plan.global_stores.values():
             builder.build().init(self.context)
         for node in self._nodes.values():
@@ -86,7 +85,6 @@ class GlobalTask:
         return self.registry.restore(store, entries)
 
     def update(self, record: RawRecord) -> None:
-        """Process one record."""
         topic, partition, offset, timestamp, raw_key, raw_value, headers = record
         source = self._nodes[self.plan.source_topics[topic]]
         assert isinstance(source, SourceNode)
@@ -114,11 +112,9 @@ class GlobalTask:
     def schedule(
         self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
     ) -> Cancellable:
-        """Refused."""
         raise UnsupportedError("a global processor cannot schedule punctuations")
 
-    def request_commit(self) -> None:
-        """Nothing to do: a global task commits nothing."""
+    def request_commit(self) -> None: ...
 
     def _on_unreadable(self, record: RawRecord, node: str, error: Exception) -> None:
         topic, partition, offset, timestamp, key, value, headers = record

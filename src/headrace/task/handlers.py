@@ -185,12 +185,10 @@ class _LoggingHandler:
         self.dead_letter_topic: str | None = None
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Learn the dead-letter topic, if there is one."""
         topic = config.get(DEAD_LETTER_TOPIC)
         self.dead_letter_topic = None if topic is None else str(topic)
 
     def handle(self, context: ErrorHandlerContext, record: Any, error: Exception) -> Response:
-        """Log the error and answer."""
         # What fails is raised as well; once is enough.
         level = logging.DEBUG if self._decision is Decision.FAIL else logging.WARNING
         log.log(
@@ -259,7 +257,6 @@ class DefaultProductionExceptionHandler(_LoggingHandler):
     def handle_serialization_error(
         self, context: ErrorHandlerContext, record: Any, error: Exception, origin: SerializationOrigin
     ) -> Response:
-        """Fail."""
         return Response(Decision.FAIL, self.dead_letters(context, error))
 
 
@@ -272,7 +269,6 @@ class ContinueProductionExceptionHandler(_LoggingHandler):
     def handle_serialization_error(
         self, context: ErrorHandlerContext, record: Any, error: Exception, origin: SerializationOrigin
     ) -> Response:
-        """Go on."""
         return self.handle(context, record, error)
 
 
@@ -299,17 +295,14 @@ _PRODUCTION: dict[str, Callable[[], Any]] = {
 
 
 def deserialization_handler(config: StreamsConfig) -> Handle:
-    """The handler configured for records that cannot be read."""
     return _handle(_resolve(config, "deserialization.exception.handler", _DESERIALIZATION))
 
 
 def processing_handler(config: StreamsConfig) -> Handle:
-    """The handler configured for functions that raise."""
     return _handle(_resolve(config, "processing.exception.handler", _PROCESSING))
 
 
 def production_handler(config: StreamsConfig) -> ProductionHandler:
-    """The handler configured for records that cannot be written."""
     handler = _resolve(config, "production.exception.handler", _PRODUCTION)
     handle = _handle(handler)
     special = getattr(handler, "handle_serialization_error", None)

@@ -67,5 +67,4 @@ class OwnDirectory:
             return
 
     def release(self) -> None:
-        """Let others have it."""
         self._lock.release()

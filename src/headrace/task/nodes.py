@@ -51,7 +51,6 @@ class SourceNode:
         self.read_value: Callable[[str, bytes | None], Any] = _unready
 
     def init(self) -> None:
-        """Resolve the serdes; measure where measuring is on."""
         config = self.context.config
         key_serde = _resolve(lambda: resolve_key_serde(self._spec.key_serde, config), "key", "source", self.name)
         value_serde = _resolve(
@@ -60,8 +59,7 @@ class SourceNode:
         self.serdes = key_serde, value_serde
         self.read_key, self.read_value = key_serde.deserialize, value_serde.deserialize
 
-    def close(self) -> None:
-        """Nothing to release."""
+    def close(self) -> None: ...
 
 
 class ProcessorNode:
@@ -84,7 +82,6 @@ class ProcessorNode:
             raise _lifecycle_error("initialized", self.name, error) from error
 
     def close(self) -> None:
-        """Let the processor go."""
         try:
             self.processor.close()
         except Exception as error:
@@ -109,7 +106,6 @@ class ProcessorNode:
         return process
 
     def on_error(self, record: Record[Any, Any], error: Exception) -> None:
-        """Ask the handler about an error of the processor."""
         if self._handler is None:
             raise error
         handle_processing_error(self._task, self._handler, self.name, record, error)
@@ -138,8 +134,7 @@ class SinkNode:
     def process(self, record: Record[Any, Any]) -> None:
         self.take(record.key, record.value, record.timestamp, record.headers)
 
-    def close(self) -> None:
-        """Nothing to release."""
+    def close(self) -> None: ...
 
     def _sender(self, key_serde: Serde[Any], value_serde: Serde[Any]) -> Callable[[str], Take]:
         """What makes the function that writes to a topic."""

@@ -86,7 +86,6 @@ class RecordQueue:
         return len(self._fifo) + has_single_head + sum(map(len, self._columns))
 
     def add(self, records: Iterable[RawRecord]) -> None:
-        """Append records in offset order."""
         while self._columns:
             self._take_apart()
         self._fifo.extend(records)
@@ -189,7 +188,6 @@ class RecordQueue:
             yield head
 
     def forget_records(self) -> None:
-        """Drop what waits."""
         self._fifo.clear()
         self._columns.clear()
         self.head, self.head_in_columns = None, False
@@ -318,7 +316,6 @@ class PartitionGroup:
 
     @property
     def has_records(self) -> bool:
-        """Whether a record waits in some queue."""
         return len(self._by_time) > 0
 
     @property
@@ -326,7 +323,6 @@ class PartitionGroup:
         return tuple(self._queues)
 
     def queue(self, partition: TopicPartition) -> RecordQueue:
-        """The queue of a partition of this task."""
         try:
             return self._queues[partition]
         except KeyError:
@@ -334,11 +330,9 @@ class PartitionGroup:
             raise IllegalStateError(message) from None
 
     def add_queue(self, queue: RecordQueue) -> None:
-        """Read one more partition."""
         self._queues[queue.topic_partition] = queue
 
     def add(self, partition: TopicPartition, records: Iterable[RawRecord]) -> None:
-        """Feed records of one partition, in offset order."""
         queue = self.queue(partition)
         was_empty = queue.head is None
         queue.add(records)
@@ -346,7 +340,6 @@ class PartitionGroup:
             self._by_time.offer(queue)
 
     def add_columns(self, partition: TopicPartition, columns: Columns) -> None:
-        """The same for records in columns."""
         queue = self.queue(partition)
         was_empty = queue.head is None
         queue.add_columns(columns)
@@ -370,7 +363,6 @@ class PartitionGroup:
 
     @property
     def buffered(self) -> int:
-        """How many records wait."""
         return sum(map(len, self._queues.values()))
 
     @property
@@ -383,7 +375,6 @@ class PartitionGroup:
         self._by_time.clear()
 
     def put_back(self, queue: RecordQueue) -> None:
-        """The end of ``set_aside``."""
         if queue.head is not None:
             self._by_time.offer(queue)
 
@@ -400,11 +391,9 @@ class PartitionGroup:
 
     @property
     def partition_times(self) -> dict[TopicPartition, int]:
-        """The highest timestamp of each partition so far."""
         return {partition: queue.partition_time for partition, queue in self._queues.items()}
 
     def set_partition_time(self, partition: TopicPartition, timestamp: int) -> None:
-        """Go on from a committed partition time."""
         self.queue(partition).partition_time = timestamp
         self.stream_time = max(self.stream_time, timestamp)
 

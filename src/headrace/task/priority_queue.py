@@ -25,7 +25,6 @@ class PriorityQueue(Generic[T]):
         return len(self.items)
 
     def peek(self) -> T | None:
-        """The first item, which stays."""
         return self.items[0] if self.items else None
 
     def offer(self, item: T) -> None:
@@ -44,7 +43,6 @@ class PriorityQueue(Generic[T]):
         items[hole] = item
 
     def poll(self) -> T | None:
-        """Take the first item out; None where there is none."""
         if not self.items:
             return None
         first = self.items[0]

@@ -31,7 +31,6 @@ class Progress:
         self._context = context
 
     def committed(self) -> None:
-        """Nothing is left to commit."""
         self.commit_needed = False
         self.commit_requested = False
 

@@ -45,7 +45,6 @@ class Punctuations:
     def schedule(
         self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
     ) -> Cancellable:
-        """Call ``callback`` every ``interval_ms``."""
         is_stream_time = punctuation is PunctuationType.STREAM_TIME
         now_ms = self._group.stream_time if is_stream_time else self._clock()
         due_ms = start
@@ -63,7 +62,6 @@ class Punctuations:
         return now_ms != NO_TIMESTAMP and self._fire_due(self.by_stream_time, now_ms)
 
     def fire_by_wall_clock(self) -> bool:
-        """Call what is due by the wall clock; True where something was."""
         return self._fire_due(self.by_wall_clock, self._clock())
 
     def clear(self) -> None:

@@ -57,7 +57,6 @@ class PunctuationQueue:
 
     @property
     def next_due_ms(self) -> int | None:
-        """When the earliest schedule is due; None where there is none."""
         self._forget_cancelled()
         head = self._queue.peek()
         return None if head is None else head.due_ms

@@ -50,7 +50,6 @@ class Schedules:
         self._made_in_init: dict[str, int] = {}
 
     def number(self, punctuation: Punctuation) -> Punctuation:
-        """Give the schedule its number."""
         punctuation.number = self._made[punctuation.node]
         self._made[punctuation.node] += 1
         return punctuation
@@ -60,7 +59,6 @@ class Schedules:
         self._made_in_init = dict(self._made)
 
     def snapshot(self) -> ScheduleSnapshot:
-        """As plain data."""
         queues = [[self._kept(schedule) for schedule in queue.waiting] for queue in self._queues]
         return ScheduleSnapshot(dict(self._made), self._made_in_init, queues)
 
@@ -115,5 +113,4 @@ class Schedules:
         return [owner for owner in (getattr(processor, "inner", None), processor) if owner is not None]
 
 
-def _nothing(_: int) -> None:
-    """What a cancelled schedule calls."""
+def _nothing(_: int) -> None: ...

@@ -20,8 +20,6 @@ from headrace.task.schedules import ScheduleSnapshot
 
 
 class TaskSnapshot(msgspec.Struct, array_like=True, frozen=True):
-    """Everything a task remembers."""
-
     stream_time: int
     partition_times: list[tuple[str, int, int]]
     consumed: list[tuple[str, int, int]]
@@ -44,7 +42,6 @@ def take_snapshot(
     processors: Mapping[str, Any],
     schedules: ScheduleSnapshot,
 ) -> TaskSnapshot:
-    """Put together what a task remembers."""
     nodes = {name: snapshot(processor) for name, processor in processors.items()}
     return TaskSnapshot(
         group.stream_time,
@@ -76,7 +73,6 @@ def apply_before_init(
 
 
 def apply_to_nodes(found: TaskSnapshot, processors: Mapping[str, Any]) -> None:
-    """Give the operators back what they remembered."""
     for name, attributes in found.nodes.items():
         if name in processors:
             apply_snapshot(processors[name], attributes)

@@ -44,7 +44,6 @@ class StateRegistry:
         return iter(self._stores.values())
 
     def find(self, name: str) -> Any | None:
-        """The store ``name``; None where there is none."""
         return self._stores.get(name)
 
     def store(self, name: str) -> Any:

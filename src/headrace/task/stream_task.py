@@ -105,7 +105,6 @@ class StreamTask:
             builder.build().init(self.context)
 
     def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
-        """Apply changelog records to a store; returns how many."""
         return self.registry.restore(store, entries)
 
     def start(
@@ -167,12 +166,10 @@ class StreamTask:
 
     @property
     def has_records(self) -> bool:
-        """Whether records wait to be processed."""
         return self._group.has_records
 
     @property
     def buffered(self) -> int:
-        """How many records wait."""
         return self._group.buffered
 
     @property
@@ -190,7 +187,6 @@ class StreamTask:
         return self._group.queue(partition).source.take_columns is not None
 
     def buffered_of(self, partition: TopicPartition) -> int:
-        """How many records of one partition wait."""
         return len(self._group.queue(partition))
 
     def next_offset(self, partition: TopicPartition) -> int | None:
@@ -202,7 +198,6 @@ class StreamTask:
 
     @property
     def stream_time(self) -> int:
-        """The highest timestamp processed so far; -1 before the first record."""
         return self._group.stream_time
 
     def is_processable(self, now_ms: int) -> bool:
@@ -210,11 +205,9 @@ class StreamTask:
         return self._group.is_ready(now_ms)
 
     def process(self, now_ms: int) -> bool:
-        """Process the next record, whole and depth first; False where there is none."""
         return self._processing.process(now_ms)
 
     def process_all(self, now_ms: int) -> None:
-        """Process every record that waits; stream-time punctuations fire between them, when they are due."""
         self._processing.process_all(now_ms)
 
     def punctuate_stream_time(self) -> bool:
@@ -222,7 +215,6 @@ class StreamTask:
         return self._punctuations.fire_by_stream_time()
 
     def punctuate_wall_clock(self) -> bool:
-        """Call what is due by the wall clock; True where something was."""
         return self._punctuations.fire_by_wall_clock()
 
     @property
@@ -237,14 +229,12 @@ class StreamTask:
         return self._punctuations.schedule(node, interval_ms, punctuation, callback, start)
 
     def request_commit(self) -> None:
-        """Ask the host to commit soon."""
         self._progress.commit_requested = True
 
     # Commit
 
     @property
     def commit_needed(self) -> bool:
-        """Whether something was done since the last commit."""
         return self._progress.commit_needed
 
     @property

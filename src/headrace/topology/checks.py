@@ -19,7 +19,6 @@ _READ_ONCE = (
 
 
 def new_name(graph: TopologyGraph, name: str, at: str | None) -> None:
-    """The name of a node must be free."""
     check_node_name(name, at=at)
     if name in graph.nodes:
         message = f"a node called {name!r} is already added"
@@ -44,7 +43,6 @@ def known_parents(graph: TopologyGraph, name: str, parents: str | Iterable[str],
 
 
 def as_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """One name or several, as a tuple."""
     return (names,) if isinstance(names, str) else tuple(names)
 
 

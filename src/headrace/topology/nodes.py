@@ -85,11 +85,9 @@ class TopologyGraph:
         return self._prefixed(topic) if topic in self.internal_topics else topic
 
     def sources(self) -> Iterable[SourceNode]:
-        """All source nodes, in order."""
         return (node for node in self.nodes.values() if isinstance(node, SourceNode))
 
     def is_global_source(self, name: str) -> bool:
-        """Whether ``name`` reads the topic of a global store."""
         node = self.nodes[name]
         return isinstance(node, SourceNode) and len(node.topics) == 1 and node.topics[0] in self.global_topics
 

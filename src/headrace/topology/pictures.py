@@ -56,7 +56,6 @@ _DOT = _Shapes(
 
 
 def to_mermaid(graph: TopologyGraph) -> str:
-    """The topology as a Mermaid flowchart."""
     picture = _Picture(graph, _MERMAID)
     lines = ["flowchart TD"]
     for number, names in enumerate(node_groups(graph)):
@@ -67,7 +66,6 @@ def to_mermaid(graph: TopologyGraph) -> str:
 
 
 def to_dot(graph: TopologyGraph) -> str:
-    """The topology in the language of Graphviz."""
     picture = _Picture(graph, _DOT)
     lines = ["digraph topology {"]
     for number, names in enumerate(node_groups(graph)):

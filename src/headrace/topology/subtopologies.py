@@ -78,8 +78,6 @@ def _subtopology(graph: TopologyGraph, number: int, names: tuple[str, ...]) -> S
 
 
 class _Groups:
-    """Union-find over names."""
-
     def __init__(self, names: Iterable[str]) -> None:
         self._above = {name: name for name in names}
 

@@ -63,7 +63,6 @@ class TaskPlan:
 
     @property
     def is_global(self) -> bool:
-        """Whether this is the plan of the global stores."""
         return bool(self.reprocess_on_restore)
 
 

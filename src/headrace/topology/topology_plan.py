@@ -37,11 +37,9 @@ class TopologyPlan:
         return internal_topics(self.graph, self.config)
 
     def subtopologies(self) -> list[Subtopology]:
-        """The connected parts, those of global stores included."""
         return subtopologies(self.graph)
 
     def copartition_groups(self) -> list[frozenset[str]]:
-        """Which topics must have the same number of partitions."""
         return copartition_groups(self.graph)
 
 
