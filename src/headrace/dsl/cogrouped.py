@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, overload
 
 from headrace.dsl import ktable
 from headrace.dsl.aggregations import repartition_for
-from headrace.dsl.operator import check_function, operator
+from headrace.dsl.keywords import RetentionKeywords
+from headrace.dsl.operator import check_function, operator, operator_with
 from headrace.dsl.view import View, ViewGraph
-from headrace.dsl.windowing import Fold, SessionWindowing, SlidingWindowing, TimeWindowing, Windowing, not_windows
-from headrace.durations import Duration
+from headrace.dsl.windowing import Fold, SessionWindowing, SlidingWindowing, TimeWindowing, windowing_of
 from headrace.errors import OperatorTypeError, user_line
 from headrace.plan.graph import GracePeriodNode, ProcessorGraphNode, RepartitionNode, Step
 from headrace.plan.materialized import Materialized
@@ -19,14 +19,16 @@ from headrace.plan.stores import KeyValueMaterializer
 from headrace.processors.aggregate import Aggregate
 from headrace.processors.cogroup_merge import CogroupMerge
 from headrace.type_variables import K, OtherV, V
-from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from headrace.windows import EmitStrategy
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from headrace.dsl.grouped_stream import KGroupedStream
     from headrace.plan.graph import GraphNode
     from headrace.processors.aggregation import Aggregation, Aggregator
     from headrace.serde.contract import Serde, SerdeFor
-    from headrace.windows import Windowed, WindowsSpec
+    from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, Windowed, WindowsSpec
 
 _EMIT = EmitStrategy.ON_WINDOW_UPDATE
 
@@ -133,18 +135,14 @@ class CogroupedKStream(View[K, V]):
         self._cogroup.aggregators[other] = aggregator
         return self
 
-    @operator
+    @operator_with(RetentionKeywords)
     def aggregate(
         self,
         initializer: Callable[[], V],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> ktable.KTable[K, V]:
         """The table of all aggregates, each beginning with ``initializer()``.
 
@@ -158,7 +156,7 @@ class CogroupedKStream(View[K, V]):
         [('a', 2), ('a', 4)]
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         materialized = self._cogroup.materialize(given)
         kept = KeyValueMaterializer(materialized)
 
@@ -189,19 +187,14 @@ class CogroupedKStream(View[K, V]):
         >>> type(cogrouped.windowed_by(SessionWindows(5))).__name__
         'SessionWindowedCogroupedKStream'
         """
-        if isinstance(windows, (TimeWindows, UnlimitedWindows)):
-            return TimeWindowedCogroupedKStream(self, TimeWindowing(windows), self._cogroup)
-        if isinstance(windows, SlidingWindows):
-            return SlidingWindowedCogroupedKStream(self, SlidingWindowing(windows), self._cogroup)
-        if isinstance(windows, SessionWindows):
-            return SessionWindowedCogroupedKStream(self, SessionWindowing(windows), self._cogroup)
-        raise not_windows(windows)
+        windowing = windowing_of(windows)
+        return _VIEWS[type(windowing)](self, windowing, self._cogroup)
 
 
 class WindowedCogroupedKStream(View[K, V]):
     """What the windowed views of a cogrouped stream share. Their results leave with every update."""
 
-    def __init__(self, cogrouped: CogroupedKStream[K, V], windowing: Windowing, cogroup: Cogroup) -> None:
+    def __init__(self, cogrouped: CogroupedKStream[K, V], windowing: TimeWindowing, cogroup: Cogroup) -> None:
         super().__init__(cogrouped.name, None, None, cogrouped.sources, cogrouped.node, cogrouped.builder)
         self._windowing = windowing
         self._cogroup = cogroup
@@ -230,18 +223,14 @@ class WindowedCogroupedKStream(View[K, V]):
 class TimeWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
     """A cogrouped stream in time windows or in one unlimited window."""
 
-    @operator
+    @operator_with(RetentionKeywords)
     def aggregate(
         self,
         initializer: Callable[[], V],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> ktable.KTable[Windowed[K], V]:
         """The table of all aggregates by key and window.
 
@@ -255,7 +244,7 @@ class TimeWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
         [('a@0', 1), ('a@0', 3), ('a@10', 3)]
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         return self._add(name, given, initializer, None)
 
 
@@ -266,7 +255,7 @@ class SlidingWindowedCogroupedKStream(TimeWindowedCogroupedKStream[K, V]):
 class SessionWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
     """A cogrouped stream in sessions."""
 
-    @operator
+    @operator_with(RetentionKeywords)
     def aggregate(
         self,
         initializer: Callable[[], V],
@@ -274,11 +263,7 @@ class SessionWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> ktable.KTable[Windowed[K], V]:
         """The table of all sessions; ``merger(key, left, right)`` joins the aggregates of sessions that meet.
 
@@ -291,5 +276,12 @@ class SessionWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(merger, 3, operator="aggregate", argument="merger")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         return self._add(name, given, initializer, merger)
+
+
+_VIEWS: dict[type[TimeWindowing], type[WindowedCogroupedKStream[Any, Any]]] = {
+    TimeWindowing: TimeWindowedCogroupedKStream,
+    SlidingWindowing: SlidingWindowedCogroupedKStream,
+    SessionWindowing: SessionWindowedCogroupedKStream,
+}

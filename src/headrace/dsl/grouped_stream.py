@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 from headrace import serde
 from headrace.dsl import cogrouped, windowed
 from headrace.dsl.aggregations import Aggregations
-from headrace.dsl.operator import check_function, operator
+from headrace.dsl.keywords import RetentionKeywords
+from headrace.dsl.operator import check_function, operator, operator_with
 from headrace.dsl.view import View, ViewGraph
-from headrace.durations import Duration
 from headrace.plan.graph import ProcessorGraphNode, Step
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import AGGREGATE, REDUCE, name_or_generate
@@ -21,6 +21,8 @@ from headrace.processors.reduce import Reduce
 from headrace.type_variables import V2, K, V
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from headrace.dsl.ktable import KTable
     from headrace.plan.graph import GraphNode
     from headrace.serde.contract import GivenSerde, Serde, SerdeFor
@@ -51,17 +53,13 @@ class KGroupedStream(View[K, V]):
         self.repartition_required = repartition_required
         self._aggregations = Aggregations(self, grouped_name, repartition_required=repartition_required)
 
-    @operator
+    @operator_with(RetentionKeywords)
     def count(
         self,
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[int] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[int]]],
     ) -> KTable[K, int]:
         """How many records with a value each key has had. Records without key or value are dropped and counted as such.
 
@@ -70,25 +68,21 @@ class KGroupedStream(View[K, V]):
         >>> run(builder, ("a", "x"), ("a", None), ("a", "y"))
         [('a', 1), ('a', 2)]
         """
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         self._aggregations.burn_index_of_count(given)
         materialized = self._aggregations.materialize(given, AGGREGATE, value_serde=serde.long())
         node_name = name_or_generate(name, self.builder, AGGREGATE)
         kept = KeyValueMaterializer(materialized)
         return self._add(node_name, Aggregate(kept, count_initializer, count_aggregator), materialized)
 
-    @operator
+    @operator_with(RetentionKeywords)
     def reduce(
         self,
         reducer: Callable[[V, V], V | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> KTable[K, V]:
         """Combine the values of each key with ``reducer(aggregate, value)``; the first value is the first aggregate.
 
@@ -101,12 +95,12 @@ class KGroupedStream(View[K, V]):
         [('a', 3), ('a', 5), ('a', 5)]
         """
         check_function(reducer, 2, operator="reduce", argument="reducer")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         materialized = self._aggregations.materialize(given, REDUCE, value_serde=self.value_serde)
         node_name = name_or_generate(name, self.builder, REDUCE)
         return self._add(node_name, Reduce(KeyValueMaterializer(materialized), reducer), materialized)
 
-    @operator
+    @operator_with(RetentionKeywords)
     def aggregate(
         self,
         initializer: Callable[[], V2],
@@ -114,11 +108,7 @@ class KGroupedStream(View[K, V]):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]:
         """Fold the values of each key with ``aggregator(key, value, aggregate)``, beginning with ``initializer()``.
 
@@ -133,7 +123,7 @@ class KGroupedStream(View[K, V]):
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         materialized = self._aggregations.materialize(given, AGGREGATE)
         node_name = name_or_generate(name, self.builder, AGGREGATE)
         kept = KeyValueMaterializer(materialized)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace import serde
-from headrace.dsl.operator import check_function, operator
+from headrace.dsl.keywords import AggregationKeywords
+from headrace.dsl.operator import check_function, operator_with
 from headrace.dsl.view import View, ViewGraph
 from headrace.plan import names
 from headrace.plan.graph import GraphNode, GroupedTableRepartitionNode, ProcessorGraphNode, Step
@@ -19,6 +20,8 @@ from headrace.serde.change import ChangeSerde
 from headrace.type_variables import V2, K, V
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from headrace.dsl.ktable import KTable
     from headrace.serde.contract import GivenSerde, Serde, SerdeFor
 
@@ -44,16 +47,13 @@ class KGroupedTable(View[K, V]):
         self._grouped_name = grouped_name
         self._repartition: GroupedTableRepartitionNode | None = None
 
-    @operator
+    @operator_with(AggregationKeywords)
     def count(
         self,
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[int] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[AggregationKeywords[SerdeFor[K], SerdeFor[int]]],
     ) -> KTable[K, int]:
         """How many rows each group has. A group that becomes empty has the count 0.
 
@@ -62,12 +62,12 @@ class KGroupedTable(View[K, V]):
         >>> run(builder, ("al", "Zug"), ("al", None))
         [('Zug', 1), ('Zug', 0)]
         """
-        materialized = self._materialized(store, key_serde, value_serde, caching, logging)
+        materialized = self._materialized(store, keywords)
         materialized.value_serde = materialized.value_serde or serde.long()
         supplier = TableAggregate(KeyValueMaterializer(materialized), count_initializer, count_aggregator, _one_less)
         return self._aggregate(supplier, name, names.TABLE_AGGREGATE, materialized)
 
-    @operator
+    @operator_with(AggregationKeywords)
     def reduce(
         self,
         adder: Callable[[V, V], V | None],
@@ -75,10 +75,7 @@ class KGroupedTable(View[K, V]):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[AggregationKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> KTable[K, V]:
         """The values of each group reduced to one: ``adder(reduced, value)`` and ``subtractor(reduced, value)``.
 
@@ -92,7 +89,7 @@ class KGroupedTable(View[K, V]):
         """
         check_function(adder, 2, operator="reduce", argument="adder")
         check_function(subtractor, 2, operator="reduce", argument="subtractor")
-        materialized = self._materialized(store, key_serde, value_serde, caching, logging)
+        materialized = self._materialized(store, keywords)
         materialized.value_serde = materialized.value_serde or self.value_serde
         supplier = TableAggregate(
             KeyValueMaterializer(materialized),
@@ -102,7 +99,7 @@ class KGroupedTable(View[K, V]):
         )
         return self._aggregate(supplier, name, names.TABLE_REDUCE, materialized)
 
-    @operator
+    @operator_with(AggregationKeywords)
     def aggregate(
         self,
         initializer: Callable[[], V2],
@@ -111,10 +108,7 @@ class KGroupedTable(View[K, V]):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[AggregationKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]:
         """An aggregate of each group: ``adder(key, value, aggregate)`` and ``subtractor(key, value, aggregate)``.
 
@@ -131,12 +125,13 @@ class KGroupedTable(View[K, V]):
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(adder, 3, operator="aggregate", argument="adder")
         check_function(subtractor, 3, operator="aggregate", argument="subtractor")
-        materialized = self._materialized(store, key_serde, value_serde, caching, logging)
+        materialized = self._materialized(store, keywords)
         supplier = TableAggregate(KeyValueMaterializer(materialized), initializer, adder, subtractor)
         return self._aggregate(supplier, name, names.TABLE_AGGREGATE, materialized)
 
-    def _materialized(self, *keywords: Any) -> Materialized:
-        materialized = (Materialized.of(*keywords) or Materialized()).named(self.builder, names.TABLE_AGGREGATE)
+    def _materialized(self, store: Any, keywords: AggregationKeywords[Any, Any]) -> Materialized:
+        given = Materialized.of(store, **keywords) or Materialized()
+        materialized = given.named(self.builder, names.TABLE_AGGREGATE)
         materialized.key_serde = materialized.key_serde or self.key_serde
         return materialized
 

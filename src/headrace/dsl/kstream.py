@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.dsl import branched, grouped_stream, ktable, stream_joins
+from headrace.dsl import branched, grouped_stream, ktable
 from headrace.dsl.operator import check_function, operator, taken
 from headrace.dsl.stream_join_methods import StreamJoinMethods
 from headrace.dsl.stream_map_methods import StreamMapMethods
@@ -34,13 +34,10 @@ from headrace.topology.checks import fresh_processors
 from headrace.type_variables import K2, V2, K, V
 
 if TYPE_CHECKING:
-    from headrace.dsl.join_kinds import JoinKind
-    from headrace.dsl.view import ViewGraph
     from headrace.partitioning import Partitioner
-    from headrace.plan.graph import GraphNode
     from headrace.processors.api import FixedKeyProcessor, Processor
     from headrace.records import RecordContext
-    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, SerdeFor
 
 
 class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
@@ -50,21 +47,6 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
     serde and makes the next aggregation or join by key go through a repartition topic; one that changes the value
     forgets the value serde. What is forgotten is the default serde, unless the operator that needs one is given it.
     """
-
-    def __init__(
-        self,
-        name: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        sources: Iterable[str],
-        repartition_required: bool,
-        node: GraphNode,
-        builder: ViewGraph,
-    ) -> None:
-        super().__init__(name, key_serde, value_serde, sources, node, builder)
-        self.repartition_required = repartition_required
-        """Whether the key may have changed since the records were partitioned."""
-        self._repartition: RepartitionNode | None = None
 
     # Several streams out of one, and one out of several
 
@@ -367,33 +349,6 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         _check_supplier(supplier, "process_values")
         return self._revalued(self._add_processor(names.PROCESS_VALUES, name, FixedKeySupplier(supplier), stores))
 
-    # Joins: the methods are in ``stream_join_methods``
-
-    def _join(self, other: Any, functions: tuple[Any, ...], options: dict[str, Any], kind: JoinKind) -> KStream[K, Any]:
-        return stream_joins.join(self, other, functions, options, kind=kind)
-
-    def repartition_for_join(
-        self, base_name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, named: bool
-    ) -> KStream[K, V]:
-        """The stream behind a repartition topic; its joins share one unless they are named."""
-        key_serde, value_serde = key_serde or self.key_serde, value_serde or self.value_serde
-        # Drawn even where the node is shared: the names that follow must not depend on it.
-        spec = repartition_spec(self.builder, base_name, key_serde, value_serde, provided_by_user=named)
-        if self._repartition is None or base_name != self.name:
-            self._repartition = RepartitionNode(spec)
-            self.builder.add_graph_node(self.node, self._repartition)
-        return KStream(
-            spec.source_name, key_serde, value_serde, [spec.source_name], False, self._repartition, self.builder
-        )
-
-    # What the methods above are made of
-
-    def _add(self, prefix: str, name: str | None, supplier: Any, **flags: bool) -> ProcessorGraphNode:
-        node_name = name_or_generate(name, self.builder, prefix)
-        node = ProcessorGraphNode(node_name, Step(node_name, supplier), **flags)
-        self.builder.add_graph_node(self.node, node)
-        return node
-
     def _add_processor(
         self, prefix: str, name: str | None, supplier: Any, stores: Iterable[str], *, key_changing: bool = False
     ) -> StateConnectorNode:
@@ -405,25 +360,6 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         node.key_changing = key_changing and node.value_changing
         self.builder.add_graph_node(self.node, node)
         return node
-
-    def _same(self, node: GraphNode) -> KStream[K, V]:
-        return self._view(node, self.key_serde, self.value_serde, repartition_required=self.repartition_required)
-
-    def _revalued(self, node: GraphNode) -> KStream[K, Any]:
-        return self._view(node, self.key_serde, None, repartition_required=self.repartition_required)
-
-    def _rekeyed(self, node: GraphNode) -> KStream[Any, Any]:
-        return self._view(node, None, None, repartition_required=True)
-
-    def _view(
-        self,
-        node: GraphNode,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        *,
-        repartition_required: bool,
-    ) -> KStream[Any, Any]:
-        return KStream(node.name, key_serde, value_serde, self.sources, repartition_required, node, self.builder)
 
 
 def _new_file(path: str | PathLike[str]) -> Path:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headrace.dsl import grouped_table, table_joins
 from headrace.dsl.join_kinds import INNER, LEFT, OUTER
-from headrace.dsl.operator import check_function, operator, taken
+from headrace.dsl.keywords import StoreKeywords
+from headrace.dsl.operator import check_function, operator, operator_with, taken
 from headrace.dsl.view import View, ViewGraph
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
@@ -39,7 +40,7 @@ from headrace.windows import Suppressed
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from headrace.dsl.keywords import ForeignKeyKeywords, StoreKeywords
+    from headrace.dsl.keywords import ForeignKeyKeywords, TableKeywords
     from headrace.dsl.kstream import KStream
     from headrace.partitioning import Partitioner
     from headrace.serde.contract import GivenSerde, Serde, SerdeFor
@@ -76,17 +77,13 @@ class KTable(View[K, V]):
         """Make the table's changes carry old values; False where that would need a store and none is forced."""
         return self.supplier.enable_sending_old_values(force)  # type: ignore[no-any-return]
 
-    @operator
+    @operator_with(StoreKeywords)
     def filter(
         self,
         predicate: Callable[[K, V], object],
         *,
         name: str | None = None,
-        store: Any = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[StoreKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> KTable[K, V]:
         """The rows for which ``predicate(key, value)`` holds.
 
@@ -98,20 +95,16 @@ class KTable(View[K, V]):
         [('a', 2), ('a', None)]
         """
         check_function(predicate, 2, operator="filter", argument="predicate")
-        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of(**keywords)
         return self._filter(predicate, False, name, materialized)
 
-    @operator
+    @operator_with(StoreKeywords)
     def filter_not(
         self,
         predicate: Callable[[K, V], object],
         *,
         name: str | None = None,
-        store: Any = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[StoreKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> KTable[K, V]:
         """The rows for which ``predicate(key, value)`` does not hold. The keywords are those of ``filter``.
 
@@ -121,7 +114,7 @@ class KTable(View[K, V]):
         [('a', 1), ('a', None)]
         """
         check_function(predicate, 2, operator="filter_not", argument="predicate")
-        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of(**keywords)
         return self._filter(predicate, True, name, materialized)
 
     def _filter(
@@ -143,24 +136,24 @@ class KTable(View[K, V]):
         mapper: Callable[[V], V2 | None],
         *,
         with_key: Literal[False] = False,
-        **keywords: Unpack[StoreKeywords[K, V2]],
+        **keywords: Unpack[TableKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
     @overload
     def map_values(
-        self, mapper: Callable[[K, V], V2 | None], *, with_key: Literal[True], **keywords: Unpack[StoreKeywords[K, V2]]
+        self,
+        mapper: Callable[[K, V], V2 | None],
+        *,
+        with_key: Literal[True],
+        **keywords: Unpack[TableKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
-    @operator
+    @operator_with(StoreKeywords)
     def map_values(
         self,
         mapper: Callable[..., V2 | None],
         *,
         with_key: bool = False,
         name: str | None = None,
-        store: Any = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[StoreKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]:
         """The table with each value mapped: ``mapper(value)``, or ``mapper(key, value)`` with ``with_key``.
 
@@ -173,24 +166,20 @@ class KTable(View[K, V]):
         [('a', 20), ('a', None)]
         """
         check_function(mapper, 2 if with_key else 1, operator="map_values", argument="mapper")
-        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of(**keywords)
         kept = self._store_if_named(materialized, burn=names.TABLE_MAP_VALUES)
         name = name_or_generate(name, self.builder, names.TABLE_MAP_VALUES)
         supplier = TableMapValues(self.supplier, kept, mapper, with_key)
         return self._derived(ProcessorGraphNode(name, Step(name, supplier)), supplier, materialized)
 
-    @operator
+    @operator_with(StoreKeywords)
     def transform_values(
         self,
         supplier: Callable[[], Any],
         *,
         stores: Iterable[str] = (),
         name: str | None = None,
-        store: Any = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[Any] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[StoreKeywords[SerdeFor[K], SerdeFor[Any]]],
     ) -> KTable[K, Any]:
         """The table with each value transformed by ``transform(key, value)`` of an object that ``supplier`` makes.
 
@@ -208,7 +197,7 @@ class KTable(View[K, V]):
         [('a', True), ('a', False)]
         """
         check_function(supplier, 0, operator="transform_values", argument="supplier")
-        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of(**keywords)
         kept = self._store_if_named(materialized)
         name = name_or_generate(name, self.builder, names.TABLE_TRANSFORM_VALUES)
         table = TableTransformValues(self.supplier, kept, supplier)
@@ -348,7 +337,7 @@ class KTable(View[K, V]):
         self,
         other: KTable[K, OtherV],
         joiner: Callable[[V, OtherV], V2 | None],
-        **keywords: Unpack[StoreKeywords[K, V2]],
+        **keywords: Unpack[TableKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
     @overload
     def join(
@@ -358,7 +347,7 @@ class KTable(View[K, V]):
         *,
         foreign_key: Callable[[V], OtherK | None],
         with_key: Literal[False] = False,
-        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+        **keywords: Unpack[ForeignKeyKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
     @overload
     def join(
@@ -368,9 +357,9 @@ class KTable(View[K, V]):
         *,
         foreign_key: Callable[[K, V], OtherK | None],
         with_key: Literal[True],
-        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+        **keywords: Unpack[ForeignKeyKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
-    @operator
+    @operator_with(StoreKeywords)
     def join(
         self,
         other: KTable[Any, OtherV],
@@ -381,11 +370,7 @@ class KTable(View[K, V]):
         partitioner: Partitioner | None = None,
         other_partitioner: Partitioner | None = None,
         name: str | None = None,
-        store: Any = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[StoreKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]:
         """Rows that both tables have, joined by ``joiner(left, right)``.
 
@@ -403,7 +388,7 @@ class KTable(View[K, V]):
         >>> run(builder, ("orders", "o1", {"user": "al"}), ("users", "al", "Zug"), ("users", "al", None))
         [('o1', 'Zug'), ('o1', None)]
         """
-        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of(**keywords)
         partitioners = (partitioner, other_partitioner)
         return table_joins.join(
             self, other, joiner, INNER, name, materialized, foreign_key, with_key=with_key, partitioners=partitioners
@@ -414,7 +399,7 @@ class KTable(View[K, V]):
         self,
         other: KTable[K, OtherV],
         joiner: Callable[[V, OtherV | None], V2 | None],
-        **keywords: Unpack[StoreKeywords[K, V2]],
+        **keywords: Unpack[TableKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
     @overload
     def left_join(
@@ -424,7 +409,7 @@ class KTable(View[K, V]):
         *,
         foreign_key: Callable[[V], OtherK | None],
         with_key: Literal[False] = False,
-        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+        **keywords: Unpack[ForeignKeyKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
     @overload
     def left_join(
@@ -434,9 +419,9 @@ class KTable(View[K, V]):
         *,
         foreign_key: Callable[[K, V], OtherK | None],
         with_key: Literal[True],
-        **keywords: Unpack[ForeignKeyKeywords[K, V2]],
+        **keywords: Unpack[ForeignKeyKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]: ...
-    @operator
+    @operator_with(StoreKeywords)
     def left_join(
         self,
         other: KTable[Any, OtherV],
@@ -447,11 +432,7 @@ class KTable(View[K, V]):
         partitioner: Partitioner | None = None,
         other_partitioner: Partitioner | None = None,
         name: str | None = None,
-        store: Any = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[StoreKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]:
         """Every row of this table, joined by ``joiner(left, right)``; right is None where the other has no row.
 
@@ -463,24 +444,20 @@ class KTable(View[K, V]):
         >>> run(builder, ("names", "1", "Al"), ("cities", "1", "Zug"))
         [('1', ['Al', None]), ('1', ['Al', 'Zug'])]
         """
-        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of(**keywords)
         partitioners = (partitioner, other_partitioner)
         return table_joins.join(
             self, other, joiner, LEFT, name, materialized, foreign_key, with_key=with_key, partitioners=partitioners
         )
 
-    @operator
+    @operator_with(StoreKeywords)
     def outer_join(
         self,
         other: KTable[K, OtherV],
         joiner: Callable[[V | None, OtherV | None], V2 | None],
         *,
         name: str | None = None,
-        store: Any = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
+        **keywords: Unpack[StoreKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[K, V2]:
         """Every row of either table, joined by ``joiner(left, right)``; None stands for the missing one.
 
@@ -492,5 +469,5 @@ class KTable(View[K, V]):
         >>> run(builder, ("cities", "1", "Zug"), ("cities", "1", None))
         [('1', [None, 'Zug']), ('1', None)]
         """
-        materialized = Materialized.of(store, key_serde, value_serde, caching, logging)
+        materialized = Materialized.of(**keywords)
         return table_joins.join(self, other, joiner, OUTER, name, materialized)

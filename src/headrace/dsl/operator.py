@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from headrace import functions
+from headrace.dsl.keywords import with_keywords
 from headrace.errors import OperatorTypeError, user_line
 from headrace.near_names import did_you_mean
 from headrace.serde.given import given_serde
@@ -21,7 +22,15 @@ R = TypeVar("R")
 
 def operator(method: Method) -> Method:
     """Give a public method of the DSL an error that helps when it is called with the wrong arguments."""
-    signature = inspect.signature(method)
+    return _checked(method, inspect.signature(method))
+
+
+def operator_with(keywords: type) -> Callable[[Method], Method]:
+    """The same for a method whose ``**keywords`` are those of the class."""
+    return lambda method: _checked(method, with_keywords(inspect.signature(method), keywords))
+
+
+def _checked(method: Method, signature: inspect.Signature) -> Method:
     names = [name for name in signature.parameters if name != "self"]
 
     @functools.wraps(method)
@@ -36,6 +45,7 @@ def operator(method: Method) -> Method:
         _check_callbacks(method.__name__, bound.arguments)
         return method(*bound.args, **bound.kwargs)
 
+    checked.__signature__ = signature  # type: ignore[attr-defined]
     return cast(Method, checked)
 
 

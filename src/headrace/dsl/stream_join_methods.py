@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from headrace.dsl.join_kinds import INNER, LEFT, OUTER, JoinKind
-from headrace.dsl.operator import operator
-from headrace.dsl.view import View
+from headrace.dsl import stream_joins
+from headrace.dsl.join_kinds import INNER, LEFT, OUTER
+from headrace.dsl.keywords import StreamJoinKeywords
+from headrace.dsl.operator import operator_with
+from headrace.dsl.stream_view import StreamView
 from headrace.type_variables import V2, K, OtherK, OtherV, V
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from headrace.dsl.global_table import GlobalKTable
-    from headrace.dsl.keywords import StreamJoinKeywords, TableJoinKeywords
+    from headrace.dsl.keywords import TableJoinKeywords
     from headrace.dsl.kstream import KStream
     from headrace.dsl.ktable import KTable
-    from headrace.serde.contract import SerdeFor
     from headrace.windows import JoinWindows
 
 
-class StreamJoinMethods(View[K, V]):
+class StreamJoinMethods(StreamView[K, V]):
     """The joins of a stream: with another stream, a table or a global table."""
 
     @overload
@@ -101,7 +101,7 @@ class StreamJoinMethods(View[K, V]):
         >>> run(builder, ("views", "al", "home"), ("users", "al", "Zug"), ("views", "al", "help"))
         [('al', ['help', 'Zug'])]
         """
-        return self._join(other, functions, options, INNER)
+        return stream_joins.join(self, other, functions, options, kind=INNER)
 
     @overload
     def left_join(
@@ -173,7 +173,7 @@ class StreamJoinMethods(View[K, V]):
         >>> run(builder, ("views", "al", "home"), ("users", "al", "Zug"), ("views", "al", "help"))
         [('al', ['home', None]), ('al', ['help', 'Zug'])]
         """
-        return self._join(other, functions, options, LEFT)
+        return stream_joins.join(self, other, functions, options, kind=LEFT)
 
     @overload
     def outer_join(
@@ -195,7 +195,7 @@ class StreamJoinMethods(View[K, V]):
         with_key: Literal[True],
         **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
     ) -> KStream[K, V2]: ...
-    @operator
+    @operator_with(StreamJoinKeywords)
     def outer_join(
         self,
         other: KStream[K, OtherV],
@@ -203,15 +203,7 @@ class StreamJoinMethods(View[K, V]):
         windows: JoinWindows,
         *,
         with_key: bool = False,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        other_value_serde: SerdeFor[OtherV] | None = None,
-        store_name: str | None = None,
-        this_store: Any = None,
-        other_store: Any = None,
-        store_kind: Any = None,
-        logging: bool | dict[str, str] | None = None,
-        name: str | None = None,
+        **keywords: Unpack[StreamJoinKeywords[K, V, OtherV]],
     ) -> KStream[K, V2]:
         """Like ``left_join`` with a stream, but also records of ``other`` without a partner join None.
 
@@ -221,21 +213,4 @@ class StreamJoinMethods(View[K, V]):
         >>> run(builder, ("buys", "a", 9, 0), ("clicks", "b", 1, 30), ("buys", "b", 2, 35))
         [('a', [None, 9]), ('b', [1, 2])]
         """
-        options = {
-            "with_key": with_key,
-            "key_serde": key_serde,
-            "value_serde": value_serde,
-            "other_value_serde": other_value_serde,
-            "store_name": store_name,
-            "this_store": this_store,
-            "other_store": other_store,
-            "store_kind": store_kind,
-            "logging": logging,
-            "name": name,
-        }
-        return self._join(other, (joiner, windows), options, OUTER)
-
-    @abstractmethod
-    def _join(
-        self, other: Any, functions: tuple[Any, ...], options: dict[str, Any], kind: JoinKind
-    ) -> KStream[K, Any]: ...
+        return stream_joins.join(self, other, (joiner, windows), {"with_key": with_key, **keywords}, kind=OUTER)

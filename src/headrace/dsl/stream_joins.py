@@ -25,12 +25,13 @@ from headrace.windows import JoinWindows
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
+    from headrace.dsl.stream_view import StreamView
     from headrace.plan.graph import GraphNode
     from headrace.serde import Serde
 
 
 def join(
-    stream: KStream, other: Any, arguments: tuple[Any, ...], options: dict[str, Any], *, kind: JoinKind
+    stream: StreamView, other: Any, arguments: tuple[Any, ...], options: dict[str, Any], *, kind: JoinKind
 ) -> KStream:
     """Join ``stream`` with ``other`` in the way that fits what ``other`` is."""
     method = f"KStream.{kind.method}"
@@ -49,8 +50,8 @@ def join(
 
 
 def join_stream(
-    stream: KStream,
-    other: KStream,
+    stream: StreamView,
+    other: StreamView,
     kind: JoinKind,
     joiner: Callable[..., Any],
     windows: JoinWindows,
@@ -92,12 +93,12 @@ def join_stream(
 
 
 def _repartitioned(
-    stream: KStream,
+    stream: StreamView,
     join_name: str | None,
     suffix: str,
     key_serde: Serde[Any] | None,
     value_serde: Serde[Any] | None,
-) -> KStream:
+) -> StreamView:
     if not stream.repartition_required:
         return stream
     base_name = stream.name if join_name is None else join_name + suffix
@@ -109,8 +110,8 @@ class _StreamStreamJoin:
 
     def __init__(
         self,
-        left: KStream,
-        right: KStream,
+        left: StreamView,
+        right: StreamView,
         kind: JoinKind,
         windows: JoinWindows,
         joiner: Joiner,
@@ -200,7 +201,7 @@ class _StreamStreamJoin:
 
 
 def join_table(
-    stream: KStream,
+    stream: StreamView,
     table: ktable.KTable,
     kind: JoinKind,
     joiner: Callable[..., Any],
@@ -251,7 +252,7 @@ def _check_versioned(table: ktable.KTable) -> None:
 
 
 def join_global_table(
-    stream: KStream,
+    stream: StreamView,
     table: global_table.GlobalKTable,
     kind: JoinKind,
     key_selector: Callable[[Any, Any], Any],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from headrace.dsl.operator import check_function, operator
-from headrace.dsl.view import View
+from headrace.dsl.stream_view import StreamView
 from headrace.plan import names
 from headrace.processors.filter import Filter
 from headrace.processors.flat_map import FlatMap
@@ -19,11 +18,9 @@ from headrace.type_variables import K2, V2, K, V
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
-    from headrace.plan.graph import GraphNode, ProcessorGraphNode
-    from headrace.serde import Serde
 
 
-class StreamMapMethods(View[K, V]):
+class StreamMapMethods(StreamView[K, V]):
     """What can be done to each record of a stream by itself, without state."""
 
     # One record in, at most one out
@@ -161,23 +158,3 @@ class StreamMapMethods(View[K, V]):
         check_function(mapper, 2 if with_key else 1, operator="flat_map_values", argument="mapper")
         supplier = FlatMapValues(mapper, with_key)
         return self._revalued(self._add(names.FLAT_MAP_VALUES, name, supplier, value_changing=True))
-
-    # What KStream brings along
-
-    @abstractmethod
-    def _add(self, prefix: str, name: str | None, supplier: Any, **flags: bool) -> ProcessorGraphNode: ...
-    @abstractmethod
-    def _same(self, node: GraphNode) -> KStream[K, V]: ...
-    @abstractmethod
-    def _revalued(self, node: GraphNode) -> KStream[K, Any]: ...
-    @abstractmethod
-    def _rekeyed(self, node: GraphNode) -> KStream[Any, Any]: ...
-    @abstractmethod
-    def _view(
-        self,
-        node: GraphNode,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        *,
-        repartition_required: bool,
-    ) -> KStream[Any, Any]: ...

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace import serde
 from headrace.dsl.aggregations import Aggregations
-from headrace.dsl.operator import check_function, operator
+from headrace.dsl.keywords import RetentionKeywords
+from headrace.dsl.operator import check_function, operator, operator_with
 from headrace.dsl.view import View
-from headrace.dsl.windowing import Fold, SessionWindowing, SlidingWindowing, TimeWindowing, Windowing, not_windows
-from headrace.durations import Duration
+from headrace.dsl.windowing import Fold, SessionWindowing, SlidingWindowing, TimeWindowing, windowing_of
 from headrace.errors import ArgumentError, OperatorTypeError, user_line
 from headrace.plan.graph import GracePeriodNode, Step
 from headrace.plan.materialized import Materialized
@@ -24,9 +24,11 @@ from headrace.processors.aggregation import (
     no_initial_value,
 )
 from headrace.type_variables import V2, K, V
-from headrace.windows import EmitStrategy, SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows
+from headrace.windows import EmitStrategy, UnlimitedWindows
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from headrace.dsl.ktable import KTable
     from headrace.serde.contract import GivenSerde, SerdeFor
     from headrace.windows import Windowed
@@ -43,7 +45,7 @@ class WindowedKStream(View[K, V]):
 
     _count_burns_index = True
 
-    def __init__(self, windowing: Windowing, aggregations: Aggregations) -> None:
+    def __init__(self, windowing: TimeWindowing, aggregations: Aggregations) -> None:
         view = aggregations.view
         super().__init__(view.name, view.key_serde, view.value_serde, view.sources, view.node, view.builder)
         self._windowing = windowing
@@ -75,17 +77,13 @@ class WindowedKStream(View[K, V]):
         self._emit = strategy
         return self
 
-    @operator
+    @operator_with(RetentionKeywords)
     def count(
         self,
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[int] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[int]]],
     ) -> KTable[Windowed[K], int]:
         """How many records each key has in each window. As in Kafka, time and session windows count null values too.
 
@@ -95,24 +93,20 @@ class WindowedKStream(View[K, V]):
         >>> run(builder, ("a", "x", 1), ("a", "y", 14), ("a", "late", 2), ("a", "z", 15), ("a", "too late", 3))
         [('a@0', 1), ('a@10', 1), ('a@0', 2), ('a@10', 2)]
         """
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         if self._count_burns_index:
             self._aggregations.burn_index_of_count(given)
         materialized = self._aggregations.materialize(given, AGGREGATE, value_serde=serde.long())
         return self._add(AGGREGATE, name, materialized, Fold(count_initializer, count_aggregator, count_merger))
 
-    @operator
+    @operator_with(RetentionKeywords)
     def reduce(
         self,
         reducer: Callable[[V, V], V | None],
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: SerdeFor[V] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
     ) -> KTable[Windowed[K], V]:
         """Combine the values of each key and window with ``reducer(aggregate, value)``; the first value is the start.
 
@@ -123,7 +117,7 @@ class WindowedKStream(View[K, V]):
         [(0, 3), (0, 5), (10, 4)]
         """
         check_function(reducer, 2, operator="reduce", argument="reducer")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         materialized = self._aggregations.materialize(given, REDUCE, value_serde=self.value_serde)
         fold = Fold(no_initial_value, ReducingAggregator(reducer), ReducingMerger(reducer))
         return self._add(REDUCE, name, materialized, fold)
@@ -140,7 +134,7 @@ class WindowedKStream(View[K, V]):
 class TimeWindowedKStream(WindowedKStream[K, V]):
     """A grouped stream in time windows or in one unlimited window."""
 
-    @operator
+    @operator_with(RetentionKeywords)
     def aggregate(
         self,
         initializer: Callable[[], V2],
@@ -148,11 +142,7 @@ class TimeWindowedKStream(WindowedKStream[K, V]):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[Windowed[K], V2]:
         """Fold the values of each key and window with ``aggregator(key, value, aggregate)``, from ``initializer()`` on.
 
@@ -164,7 +154,7 @@ class TimeWindowedKStream(WindowedKStream[K, V]):
         """
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         materialized = self._aggregations.materialize(given, AGGREGATE)
         return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator))
 
@@ -178,7 +168,7 @@ class SlidingWindowedKStream(TimeWindowedKStream[K, V]):
 class SessionWindowedKStream(WindowedKStream[K, V]):
     """A grouped stream in sessions. When sessions merge, the old ones are deleted and the joined one is sent."""
 
-    @operator
+    @operator_with(RetentionKeywords)
     def aggregate(
         self,
         initializer: Callable[[], V2],
@@ -187,11 +177,7 @@ class SessionWindowedKStream(WindowedKStream[K, V]):
         store: Any = None,
         *,
         name: str | None = None,
-        key_serde: SerdeFor[K] | None = None,
-        value_serde: GivenSerde[V2] | None = None,
-        caching: bool | None = None,
-        logging: bool | dict[str, str] | None = None,
-        retention: Duration | None = None,
+        **keywords: Unpack[RetentionKeywords[SerdeFor[K], GivenSerde[V2]]],
     ) -> KTable[Windowed[K], V2]:
         """Fold the values of each session; ``merger(key, left, right)`` joins the aggregates of sessions that meet.
 
@@ -207,17 +193,19 @@ class SessionWindowedKStream(WindowedKStream[K, V]):
         check_function(initializer, 0, operator="aggregate", argument="initializer")
         check_function(aggregator, 3, operator="aggregate", argument="aggregator")
         check_function(merger, 3, operator="aggregate", argument="merger")
-        given = Materialized.of(store, key_serde, value_serde, caching, logging, retention)
+        given = Materialized.of(store, **keywords)
         materialized = self._aggregations.materialize(given, AGGREGATE)
         return self._add(AGGREGATE, name, materialized, Fold(initializer, aggregator, merger))
 
 
+_VIEWS: dict[type[TimeWindowing], type[WindowedKStream[Any, Any]]] = {
+    TimeWindowing: TimeWindowedKStream,
+    SlidingWindowing: SlidingWindowedKStream,
+    SessionWindowing: SessionWindowedKStream,
+}
+
+
 def windowed_view(windows: Any, aggregations: Aggregations) -> WindowedKStream[Any, Any]:
     """The view of a grouped stream in ``windows``."""
-    if isinstance(windows, (TimeWindows, UnlimitedWindows)):
-        return TimeWindowedKStream(TimeWindowing(windows), aggregations)
-    if isinstance(windows, SlidingWindows):
-        return SlidingWindowedKStream(SlidingWindowing(windows), aggregations)
-    if isinstance(windows, SessionWindows):
-        return SessionWindowedKStream(SessionWindowing(windows), aggregations)
-    raise not_windows(windows)
+    windowing = windowing_of(windows)
+    return _VIEWS[type(windowing)](windowing, aggregations)

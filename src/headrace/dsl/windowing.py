@@ -5,8 +5,9 @@ Shared by the windowed views of grouped and of cogrouped streams.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from headrace.errors import OperatorTypeError, user_line
 from headrace.plan.stores import Materializer, SessionMaterializer, SlidingWindowMaterializer, WindowMaterializer
@@ -35,80 +36,67 @@ class Fold:
 class TimeWindowing:
     """Windows that the clock draws."""
 
-    windows: TimeWindows | UnlimitedWindows
+    windows: Any
+    _materializer: ClassVar[Callable[..., Materializer]] = WindowMaterializer
+    _aggregation: ClassVar[Callable[..., Aggregation]] = WindowAggregate
 
     @property
     def close_after_ms(self) -> int:
         """How long after its end a window takes records."""
-        return self.windows.grace_ms
+        return self.windows.grace_ms  # type: ignore[no-any-return]
 
     def store(self, materialized: Materialized, emit: EmitStrategy) -> Materializer:
         """The builder of the store."""
-        return WindowMaterializer(materialized, self.windows, emit)
+        return self._materializer(materialized, self.windows, emit)
 
     def supplier(self, store: Materializer, emit: EmitStrategy, fold: Fold) -> Aggregation:
         """The supplier of the processor."""
-        return WindowAggregate(store, self.windows, emit, fold.initializer, fold.aggregator)
+        return self._aggregation(store, self.windows, emit, fold.initializer, fold.aggregator)
 
     def key_serde(self, inner: Serde[Any] | None) -> Serde[Any]:
         """The serde of the table's keys; without ``inner`` it is around the default one."""
         return TimeWindowedSerde(inner, self.windows.size_ms)
 
 
-@dataclass(frozen=True)
-class SlidingWindowing:
+class SlidingWindowing(TimeWindowing):
     """Windows that slide with the records."""
 
-    windows: SlidingWindows
-
-    @property
-    def close_after_ms(self) -> int:
-        """How long after its end a window takes records."""
-        return self.windows.grace_ms
-
-    def store(self, materialized: Materialized, emit: EmitStrategy) -> Materializer:
-        """The builder of the store."""
-        return SlidingWindowMaterializer(materialized, self.windows, emit)
-
-    def supplier(self, store: Materializer, emit: EmitStrategy, fold: Fold) -> Aggregation:
-        """The supplier of the processor."""
-        return SlidingWindowAggregate(store, self.windows, emit, fold.initializer, fold.aggregator)
+    _materializer = SlidingWindowMaterializer
+    _aggregation = SlidingWindowAggregate
 
     def key_serde(self, inner: Serde[Any] | None) -> Serde[Any]:
-        """The serde of the table's keys; without ``inner`` it is around the default one."""
+        """Around ``inner``, with windows as long as two records may lie apart."""
         return TimeWindowedSerde(inner, self.windows.difference_ms)
 
 
-@dataclass(frozen=True)
-class SessionWindowing:
+class SessionWindowing(TimeWindowing):
     """Windows that last as long as records keep coming."""
 
-    windows: SessionWindows
+    _materializer = SessionMaterializer
 
     @property
     def close_after_ms(self) -> int:
-        """How long after its end a session takes records."""
-        return self.windows.grace_ms + self.windows.gap_ms
-
-    def store(self, materialized: Materialized, emit: EmitStrategy) -> Materializer:
-        """The builder of the store."""
-        return SessionMaterializer(materialized, self.windows, emit)
+        """A session also takes what prolongs it."""
+        return self.windows.grace_ms + self.windows.gap_ms  # type: ignore[no-any-return]
 
     def supplier(self, store: Materializer, emit: EmitStrategy, fold: Fold) -> Aggregation:
-        """The supplier of the processor."""
+        """The supplier of the processor, which merges."""
         if fold.merger is None:
             raise OperatorTypeError("an aggregation in sessions needs a merger", at=user_line())
         return SessionAggregate(store, self.windows, emit, fold.initializer, fold.aggregator, fold.merger)
 
     def key_serde(self, inner: Serde[Any] | None) -> Serde[Any]:
-        """The serde of the table's keys; without ``inner`` it is around the default one."""
+        """Around ``inner``."""
         return SessionWindowedSerde(inner)
 
 
-Windowing = TimeWindowing | SlidingWindowing | SessionWindowing
-
-
-def not_windows(windows: Any) -> OperatorTypeError:
-    """The error for something that does not say how to window."""
+def windowing_of(windows: Any) -> TimeWindowing:
+    """What ``windows`` mean; an error where they do not say how to window."""
+    if isinstance(windows, (TimeWindows, UnlimitedWindows)):
+        return TimeWindowing(windows)
+    if isinstance(windows, SlidingWindows):
+        return SlidingWindowing(windows)
+    if isinstance(windows, SessionWindows):
+        return SessionWindowing(windows)
     message = f"windowed_by() takes TimeWindows, UnlimitedWindows, SlidingWindows or SessionWindows, not {windows!r}"
-    return OperatorTypeError(message, hint="For example TimeWindows(timedelta(minutes=5)).", at=user_line())
+    raise OperatorTypeError(message, hint="For example TimeWindows(timedelta(minutes=5)).", at=user_line())
