@@ -30,8 +30,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Application:
-    """Topology, settings, topics and levels."""
-
     topology: TopologyPlan
     config: StreamsConfig
     topics: TopicPlan

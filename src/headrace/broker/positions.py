@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A place that each partition has for itself."""
-
     kind: Literal["beginning", "end", "offset", "last", "time"]
     value: int = 0
 

@@ -73,7 +73,6 @@ def _in_parts(files: list[tuple[str, float]]) -> Iterator[list[tuple[str, float]
 
 
 def _remove_directories(catalog: Catalog, disk: Disk) -> None:
-    """Remove the empty directories of topics that are no more."""
     with catalog.read() as connection:
         known = {str(row[0]) for row in connection.execute("SELECT id FROM topics")}
     for directory in disk.directories():

@@ -65,7 +65,6 @@ def headrace(
     debug: DebugOption = False,
     show_version: VersionOption = False,
 ) -> None:
-    """Keep the options that stand before a command."""
     context.obj = Common(broker, as_json, quiet, debug)
     if show_version:
         typer.echo(f"headrace {version.of_headrace()}")

@@ -27,8 +27,6 @@ _NAMES = ("config", "CONFIG", "settings")
 
 @dataclass(frozen=True, slots=True)
 class ProgramApplication:
-    """The application in a user's file."""
-
     topology: Topology
     config: StreamsConfig
     session: Session

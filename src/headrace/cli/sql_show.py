@@ -40,8 +40,6 @@ _WIDTHS: dict[SqlType, int] = {
 
 
 class AnswerScreen:
-    """Shows answers as the user asked: for people, or as JSON."""
-
     def __init__(self, out: Output) -> None:
         self.out = out
         self.spool = Spool()

@@ -29,7 +29,6 @@ NAMES = (
 
 
 def _plain(value: Any) -> Any:
-    """``value`` as what JSON can say."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, Windowed):
@@ -64,8 +63,6 @@ def _same(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class TextSerde:
-    """A serde, and how its values are read from and written as text (bytes of a line) and JSON."""
-
     name: str
     serde: Serde[Any]
     parse: Callable[[bytes], Any]

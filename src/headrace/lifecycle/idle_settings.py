@@ -11,7 +11,6 @@ log = logging.getLogger(__name__)
 
 
 def warn_of_idle_settings(config: StreamsConfig) -> None:
-    """One line for all settings that were given and that nobody reads."""
     idle = [f"{name} ({WITHOUT_EFFECT[name]})" for name in config.originals if name in WITHOUT_EFFECT]
     if idle:
         log.warning("these settings have no effect here: %s", ", ".join(idle))

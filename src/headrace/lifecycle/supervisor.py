@@ -35,8 +35,6 @@ _LONGEST_PAUSE = 2.0
 
 
 class Supervisor:
-    """One engine and what is wanted of it."""
-
     def __init__(
         self,
         engine: Engine,

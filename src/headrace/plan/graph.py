@@ -79,8 +79,6 @@ class GraphNode(ABC):
 
 
 class RootNode(GraphNode):
-    """The parent of all sources."""
-
     def __init__(self) -> None:
         super().__init__("root")
 
@@ -228,8 +226,6 @@ class TableSuppressNode(ProcessorGraphNode):
 
 
 class StoreNode(GraphNode):
-    """A store added by the user."""
-
     def __init__(self, builder: Any) -> None:
         super().__init__(builder.name)
         self.builder = builder

@@ -60,8 +60,6 @@ class TableUpdater(Processor):
 
 @dataclass
 class Aggregate(Aggregation):
-    """``aggregate`` and ``count`` of a grouped stream."""
-
     initializer: Initializer
     aggregator: Aggregator
 

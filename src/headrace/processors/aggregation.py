@@ -45,8 +45,6 @@ class Aggregation:
 
 
 class WindowedAggregation(Aggregation):
-    """An aggregation whose table has windowed keys."""
-
     def view(self) -> ValueGetterSupplier:
         return StoreValueGetterSupplier(self.store_name, WindowValueGetter)
 
@@ -71,8 +69,6 @@ class UnversionedValueGetter:
 
 
 class WindowValueGetter(UnversionedValueGetter):
-    """Reads the rows of a table that was aggregated in windows."""
-
     def get(self, key: Any) -> ValueAndTimestamp | None:
         return self._store.fetch(key.key, key.window.start)  # type: ignore[no-any-return]
 

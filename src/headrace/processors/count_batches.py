@@ -28,8 +28,6 @@ _pack, _unpack = _TIMESTAMP_AND_COUNT.pack, _TIMESTAMP_AND_COUNT.unpack
 
 
 class CountBatches:
-    """Counts batches of records that come straight from a source with the given serdes."""
-
     def __init__(self, store: MeteredKeyValueStore, key_serde: Any, value_serde: Any) -> None:
         assert isinstance(store.inner, CachingKeyValueStore)
         self._store = store

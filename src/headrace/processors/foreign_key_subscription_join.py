@@ -12,8 +12,6 @@ from headrace.serde.foreign_key import CombinedKey, Instruction, Response, Subsc
 
 @dataclass
 class ForeignKeySubscriptionJoin:
-    """Supplies the processor that answers subscriptions from the right table."""
-
     foreign_table: ValueGetterSupplier
 
     def __call__(self) -> Processor:

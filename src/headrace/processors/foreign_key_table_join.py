@@ -13,8 +13,6 @@ from headrace.serde.foreign_key import CombinedKeySchema, Response
 
 @dataclass
 class ForeignKeyTableJoin:
-    """Supplies the processor that notifies the subscribers of a right row."""
-
     store: Any
     """The builder of the subscription store."""
     schema: CombinedKeySchema

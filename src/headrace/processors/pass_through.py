@@ -9,8 +9,6 @@ from headrace.records import Record
 
 
 class PassThrough(Stateless):
-    """Forward every record as it is."""
-
     def process(self, record: Record[Any, Any]) -> None:
         self._forward(record)
 

@@ -12,8 +12,6 @@ from headrace.records import Headers
 
 @dataclass
 class Reduce(Aggregation):
-    """``reduce`` of a grouped stream."""
-
     reducer: Reducer
 
     def __call__(self) -> ReduceProcessor:

@@ -19,8 +19,6 @@ _STEP_MS = 1000
 
 @dataclass
 class SessionAggregate(Aggregation):
-    """``count``, ``reduce`` and ``aggregate`` in session windows."""
-
     windows: SessionWindows
     emit_strategy: EmitStrategy
     initializer: Initializer
@@ -147,8 +145,6 @@ class SessionAggregateProcessor(Processor):
 
 
 class SessionValueGetter(UnversionedValueGetter):
-    """Reads the rows of a table that was aggregated in sessions."""
-
     def get(self, key: Any) -> ValueAndTimestamp | None:
         """The row of a session; its time is the session's end."""
         window = key.window

@@ -19,8 +19,6 @@ from headrace.windows import EmitStrategy, SlidingWindows, TimeWindow, Windowed
 
 @dataclass
 class SlidingWindowAggregate(WindowedAggregation):
-    """``count``, ``reduce`` and ``aggregate`` in sliding windows."""
-
     windows: SlidingWindows
     emit_strategy: EmitStrategy
     initializer: Initializer

@@ -17,8 +17,6 @@ from headrace.records import Change, Record
 
 @dataclass
 class TableAggregate(Aggregation):
-    """Supplies the processor that keeps one aggregate per group; always kept in ``store``."""
-
     initializer: Initializer
     adder: Aggregator
     subtractor: Aggregator

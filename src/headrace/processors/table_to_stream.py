@@ -9,8 +9,6 @@ from headrace.records import Change, Record
 
 
 class TableToStream(Stateless):
-    """Unwraps each change."""
-
     def process(self, record: Record[Any, Change]) -> None:
         self._forward(record.with_value(record.value.new))
 

@@ -16,8 +16,6 @@ from headrace.windows import EmitStrategy, TimeWindows, UnlimitedWindows, Window
 
 @dataclass
 class WindowAggregate(WindowedAggregation):
-    """``count``, ``reduce`` and ``aggregate`` in time windows."""
-
     windows: TimeWindows | UnlimitedWindows
     emit_strategy: EmitStrategy
     initializer: Initializer

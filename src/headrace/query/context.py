@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 
 class ReplicaContext(CurrentRecord):
-    """The context of one store of one partition."""
-
     def __init__(self, config: StreamsConfig, task_id: str, topic: str, state_dir: Path) -> None:
         self.record_context = None
         self.config = config

@@ -31,8 +31,6 @@ Partitioner = Callable[[str, Any, Any, int], "int | None"]
 
 
 class ApplicationMetadata:
-    """The metadata of a running application."""
-
     def __init__(self, replicas: Replicas, broker: Broker) -> None:
         self._replicas = replicas
         self._broker = broker

@@ -39,8 +39,6 @@ StandbyListener: TypeAlias = Callable[[StandbyEvent], object]
 
 
 class StandbyWatch:
-    """The listeners, and how they are told."""
-
     def __init__(self) -> None:
         self._listeners: list[StandbyListener] = []
 

@@ -33,8 +33,6 @@ TASK_ID = "-1_-1"
 
 
 class GlobalTask:
-    """Keeps the global stores of an application up to date."""
-
     def __init__(
         self,
         plan: TaskPlan,

@@ -295,8 +295,6 @@ class RecordQueue:
 
 
 class PartitionGroup:
-    """All queues of a task, and its stream time."""
-
     def __init__(
         self,
         queues: Mapping[TopicPartition, RecordQueue],

@@ -14,8 +14,6 @@ from headrace.task.punctuating import Punctuations
 
 
 class Processing:
-    """Takes records from the queues and gives them to the sources of the task."""
-
     __slots__ = ("_context", "_group", "_progress", "_punctuations", "_sensor")
 
     def __init__(

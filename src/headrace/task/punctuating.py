@@ -18,8 +18,6 @@ from headrace.task.schedules import Schedules
 
 
 class Punctuations:
-    """What is scheduled in a task, by both clocks."""
-
     def __init__(
         self,
         context: TaskContext,

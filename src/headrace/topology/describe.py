@@ -49,8 +49,6 @@ class SubtopologyDescription:
 
 @dataclass(frozen=True, slots=True)
 class TopologyDescription:
-    """All of a topology, global stores among the sub-topologies in the order of ids."""
-
     subtopologies: tuple[SubtopologyDescription, ...]
 
     def __str__(self) -> str:
