@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import UnsupportedError
 from headrace.processors.api import NodeContext
-from headrace.processors.materialized import StoreValueGetterSupplier, ValueGetterSupplier, as_flushed_store
+from headrace.processors.materialized import ValueGetterSupplier, as_flushed_store, rows_in_store
 from headrace.records import ValueAndTimestamp
 
 Initializer = Callable[[], Any]
@@ -41,12 +41,12 @@ class Aggregation:
         return True
 
     def view(self) -> ValueGetterSupplier:
-        return StoreValueGetterSupplier(self.store_name)
+        return rows_in_store(self.store_name)
 
 
 class WindowedAggregation(Aggregation):
     def view(self) -> ValueGetterSupplier:
-        return StoreValueGetterSupplier(self.store_name, WindowValueGetter)
+        return rows_in_store(self.store_name, WindowValueGetter)
 
 
 class UnversionedValueGetter:

@@ -6,12 +6,10 @@ They share one store, so their changes just pass.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from headrace.processors.aggregation import Aggregation
-from headrace.processors.api import NodeContext, Processor
 from headrace.processors.materialized import ValueGetterSupplier
-from headrace.records import Record
+from headrace.processors.pass_through import PassThrough
 
 
 @dataclass
@@ -20,8 +18,8 @@ class CogroupMerge:
 
     aggregations: tuple[Aggregation, ...]
 
-    def __call__(self) -> CogroupMergeProcessor:
-        return CogroupMergeProcessor()
+    def __call__(self) -> PassThrough:
+        return PassThrough()
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         for aggregation in self.aggregations:
@@ -31,12 +29,3 @@ class CogroupMerge:
     def view(self) -> ValueGetterSupplier:
         """How others look the table up: in the store that all aggregations share."""
         return self.aggregations[0].view()
-
-
-class CogroupMergeProcessor(Processor):
-    def init(self, context: NodeContext) -> None:
-        self.context = context
-        self._forward = context.forward
-
-    def process(self, record: Record[Any, Any]) -> None:
-        self._forward(record)

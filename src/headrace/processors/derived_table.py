@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from headrace.processors.api import NodeContext, Processor
-from headrace.processors.materialized import StoreValueGetterSupplier, TableSupplier, ValueGetter, ValueGetterSupplier
+from headrace.processors.materialized import TableSupplier, ValueGetterSupplier, rows_in_store
 from headrace.processors.storing import StoringProcessor
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, RecordContext, ValueAndTimestamp
 
@@ -54,8 +55,9 @@ class DerivedTable(ABC):
 
     def view(self) -> ValueGetterSupplier:
         if self.store is not None:
-            return StoreValueGetterSupplier(self.store.name)
-        return DerivedValueGetterSupplier(self.parent.view(), self)
+            return rows_in_store(self.store.name)
+        rows = self.parent.view()
+        return ValueGetterSupplier(rows.store_names, partial(DerivedValueGetter, rows, self))
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         """Let changes carry old values, from the own store or from the parent."""
@@ -110,26 +112,11 @@ class StoringRows(StoringProcessor):
         self._function.close()
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedValueGetterSupplier:
-    """The value getters of a table that is not kept in a store."""
-
-    parent: ValueGetterSupplier
-    table: DerivedTable
-
-    @property
-    def store_names(self) -> tuple[str, ...]:
-        return self.parent.store_names
-
-    def get(self) -> ValueGetter:
-        return DerivedValueGetter(self.parent.get(), self.table.function())
-
-
 class DerivedValueGetter:
     """Looks up the parent's row and computes this table's from it."""
 
-    def __init__(self, parent: ValueGetter, function: RowFunction) -> None:
-        self._parent, self._function = parent, function
+    def __init__(self, parent: ValueGetterSupplier, table: DerivedTable) -> None:
+        self._parent, self._function = parent.get(), table.function()
 
     def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:
         self._parent.init(context, as_flushed=as_flushed)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from headrace.processors.api import NodeContext
@@ -115,12 +116,12 @@ class ValueGetter(Protocol):
     def close(self) -> None: ...
 
 
-class ValueGetterSupplier(Protocol):
+@dataclass(frozen=True, slots=True)
+class ValueGetterSupplier:
     """Makes value getters; names the stores that a processor must be connected to in order to use one."""
 
-    @property
-    def store_names(self) -> tuple[str, ...]: ...
-    def get(self) -> ValueGetter: ...
+    store_names: tuple[str, ...]
+    get: Callable[[], ValueGetter]
 
 
 @dataclass(slots=True)
@@ -146,19 +147,9 @@ class StoreValueGetter:
     def close(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class StoreValueGetterSupplier:
-    """The value getters of a materialised table; ``getter`` fits the kind of its store."""
-
-    store_name: str
-    getter: Callable[[str], ValueGetter] = StoreValueGetter
-
-    @property
-    def store_names(self) -> tuple[str, ...]:
-        return (self.store_name,)
-
-    def get(self) -> ValueGetter:
-        return self.getter(self.store_name)
+def rows_in_store(store_name: str, getter: Callable[[str], ValueGetter] = StoreValueGetter) -> ValueGetterSupplier:
+    """The value getters of a table that is kept in a store; ``getter`` fits the kind of it."""
+    return ValueGetterSupplier((store_name,), partial(getter, store_name))
 
 
 class TableSupplier(Protocol):

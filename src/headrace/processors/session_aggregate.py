@@ -9,7 +9,7 @@ from typing import Any
 from headrace.processors.aggregation import Aggregation, Aggregator, Initializer, Merger, UnversionedValueGetter
 from headrace.processors.api import NodeContext, Processor
 from headrace.processors.emit_final import EmitFinal
-from headrace.processors.materialized import StoreValueGetterSupplier, ValueGetterSupplier
+from headrace.processors.materialized import ValueGetterSupplier, rows_in_store
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, ValueAndTimestamp
 from headrace.windows import EmitStrategy, SessionWindow, SessionWindows, Windowed
 
@@ -29,7 +29,7 @@ class SessionAggregate(Aggregation):
         return SessionAggregateProcessor(self)
 
     def view(self) -> ValueGetterSupplier:
-        return StoreValueGetterSupplier(self.store_name, SessionValueGetter)
+        return rows_in_store(self.store_name, SessionValueGetter)
 
 
 class SessionAggregateProcessor(Processor):

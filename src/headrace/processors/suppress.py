@@ -6,11 +6,12 @@ The buffer keeps the changes; this operator says when they may leave.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import StreamsError, UnsupportedError
 from headrace.processors.api import NodeContext, Processor
-from headrace.processors.materialized import TableSupplier, ValueGetter, ValueGetterSupplier
+from headrace.processors.materialized import TableSupplier, ValueGetterSupplier
 from headrace.records import NO_TIMESTAMP, Change, Record, RecordContext, ValueAndTimestamp
 from headrace.windows import BufferConfig, BufferFull
 
@@ -47,7 +48,8 @@ class Suppress:
 
     def view(self) -> ValueGetterSupplier:
         """Rows as the outside sees them: without the changes that are still held back."""
-        return SuppressedValueGetterSupplier(self.parent.view(), self.store.name)
+        rows, buffer = self.parent.view(), self.store.name
+        return ValueGetterSupplier((buffer, *rows.store_names), partial(SuppressedValueGetter, rows, buffer))
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         """The parent sends them already."""
@@ -119,24 +121,11 @@ class SuppressProcessor(Processor):
             self._context.record_context = current
 
 
-@dataclass(frozen=True, slots=True)
-class SuppressedValueGetterSupplier:
-    parent: ValueGetterSupplier
-    buffer_name: str
-
-    @property
-    def store_names(self) -> tuple[str, ...]:
-        return (self.buffer_name, *self.parent.store_names)
-
-    def get(self) -> ValueGetter:
-        return SuppressedValueGetter(self.parent.get(), self.buffer_name)
-
-
 class SuppressedValueGetter:
     """Looks up the row before the change that is held back; without one, the parent's row."""
 
-    def __init__(self, parent: ValueGetter, buffer_name: str) -> None:
-        self._parent = parent
+    def __init__(self, parent: ValueGetterSupplier, buffer_name: str) -> None:
+        self._parent = parent.get()
         self._buffer_name = buffer_name
 
     def init(self, context: NodeContext, *, as_flushed: bool = False) -> None:

@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from headrace.processors.api import NodeContext, Processor
-from headrace.processors.materialized import StoreValueGetterSupplier
+from headrace.processors.materialized import ValueGetterSupplier, rows_in_store
 from headrace.processors.storing import StoringProcessor
 from headrace.records import Change, Record
 
@@ -44,10 +44,10 @@ class TableSource:
         """Keep the table in its store from now on."""
         self.queryable_name = self.store_name
 
-    def view(self) -> StoreValueGetterSupplier:
+    def view(self) -> ValueGetterSupplier:
         """How others look the table up. A table that is looked up has to be kept in a store."""
         self.materialize()
-        return StoreValueGetterSupplier(self.store_name)
+        return rows_in_store(self.store_name)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         if not force_materialization and not self.materialized:

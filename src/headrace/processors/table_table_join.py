@@ -16,16 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from headrace.errors import UnsupportedError
 from headrace.processors.api import NodeContext, Processor
-from headrace.processors.materialized import (
-    StoreValueGetterSupplier,
-    TableSupplier,
-    ValueGetter,
-    ValueGetterSupplier,
-)
+from headrace.processors.materialized import TableSupplier, ValueGetterSupplier, rows_in_store
 from headrace.processors.storing import StoringProcessor
 from headrace.records import Change, Record, ValueAndTimestamp
 
@@ -63,7 +59,8 @@ class TableJoinSide:
         return TableJoinProcessor(self)
 
     def view(self) -> ValueGetterSupplier:
-        return JoinedValueGetterSupplier(self)
+        names = dict.fromkeys((*self.this_view.store_names, *self.other_view.store_names))
+        return ValueGetterSupplier(tuple(names), partial(JoinedValueGetter, self))
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         """Let changes carry old values; both tables then have to."""
@@ -116,20 +113,6 @@ class TableJoinProcessor(Processor):
 
     def close(self) -> None:
         self._other.close()
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedValueGetterSupplier:
-    """The value getters of a join that is not kept in a store."""
-
-    side: TableJoinSide
-
-    @property
-    def store_names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.side.this_view.store_names, *self.side.other_view.store_names)))
-
-    def get(self) -> ValueGetter:
-        return JoinedValueGetter(self.side)
 
 
 class JoinedValueGetter:
@@ -188,7 +171,7 @@ class TableJoinMerge:
         return () if self.store is None else (self.store,)
 
     def view(self) -> ValueGetterSupplier:
-        return self.this.view() if self.store is None else StoreValueGetterSupplier(self.store.name)
+        return self.this.view() if self.store is None else rows_in_store(self.store.name)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         """Let changes carry old values; both sides then have to."""

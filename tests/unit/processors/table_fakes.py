@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from headrace import serde
-from headrace.processors.materialized import StoreValueGetterSupplier, ValueGetterSupplier
+from headrace.processors.materialized import ValueGetterSupplier, rows_in_store
 from headrace.records import Change, Record, RecordContext, ValueAndTimestamp, VersionedRecord
 from headrace.state.contracts import IS_LATEST, NOT_PUT, StoreIterator
 
@@ -103,7 +103,7 @@ class FakeTable:
 
     def view(self) -> ValueGetterSupplier:
         assert self.store_name is not None
-        return StoreValueGetterSupplier(self.store_name)
+        return rows_in_store(self.store_name)
 
     def enable_sending_old_values(self, force_materialization: bool) -> bool:
         self.sends_old_values = force_materialization or self.store_name is not None

@@ -13,7 +13,7 @@ from headrace.processors.foreign_key_resolver import ForeignKeyResolve
 from headrace.processors.foreign_key_send import ForeignKeySend
 from headrace.processors.foreign_key_subscription_join import ForeignKeySubscriptionJoin
 from headrace.processors.foreign_key_table_join import ForeignKeyTableJoin
-from headrace.processors.materialized import StoreValueGetterSupplier
+from headrace.processors.materialized import rows_in_store
 from headrace.records import Record
 from headrace.serde.foreign_key import CombinedKey, CombinedKeySchema, Instruction, Response, Subscription
 from tests.unit.processors.table_fakes import FakeContext, FakeStore, change, row, started, store_named
@@ -111,7 +111,7 @@ def test_a_subscription_without_a_foreign_key_is_passed_on_but_not_kept() -> Non
 def test_a_subscription_is_answered_as_it_asks(foreign_key: Any, instruction: Instruction, expected: Any) -> None:
     context = FakeContext(right=FakeStore())
     context.stores["right"].put("x", row("X", 9))
-    processor = started(ForeignKeySubscriptionJoin(StoreValueGetterSupplier("right")), context)
+    processor = started(ForeignKeySubscriptionJoin(rows_in_store("right")), context)
     processor.process(Record(CombinedKey(foreign_key, "k"), subscription(instruction), 5))
     assert [(sent.value.foreign_value, sent.timestamp) for sent in context.forwarded] == expected
     assert all(sent.key == "k" and sent.value.hash == b"h" * 16 for sent in context.forwarded)
@@ -141,9 +141,7 @@ def test_a_response_is_joined_with_the_row_that_asked(
     context = FakeContext(left=FakeStore())
     if left is not None:
         context.stores["left"].put("k", row(left, 1))
-    resolve = ForeignKeyResolve(
-        StoreValueGetterSupplier("left"), None, "topic", lambda one, other: f"{one}{other}", left_join
-    )
+    resolve = ForeignKeyResolve(rows_in_store("left"), None, "topic", lambda one, other: f"{one}{other}", left_join)
     hashed = None if left is None else murmur3_128(left.encode())
     started(resolve, context).process(Record("k", Response(hashed, right), 6))
     assert context.forwarded == [Record("k", expected, 6)]
@@ -152,6 +150,6 @@ def test_a_response_is_joined_with_the_row_that_asked(
 def test_a_stale_response_is_dropped() -> None:
     context = FakeContext(left=FakeStore())
     context.stores["left"].put("k", row("x2", 1))
-    resolve = ForeignKeyResolve(StoreValueGetterSupplier("left"), None, "topic", lambda one, other: one, False)
+    resolve = ForeignKeyResolve(rows_in_store("left"), None, "topic", lambda one, other: one, False)
     started(resolve, context).process(Record("k", Response(murmur3_128(b"x1"), "X"), 6))
     assert (context.forwarded, len(context.dropped)) == ([], 1)

@@ -14,6 +14,7 @@ import pytest
 from headrace.errors import ArgumentError
 from headrace.processors.join_window import JoinWindow
 from headrace.processors.joiners import keyed_joiner
+from headrace.processors.materialized import ValueGetterSupplier
 from headrace.processors.self_join import SelfJoin
 from headrace.processors.stream_stream_join import EMIT_INTERVAL, JoinClocks, StreamStreamJoin
 from headrace.processors.stream_table_join import StreamGlobalTableJoin, StreamTableJoin
@@ -241,21 +242,24 @@ def test_an_expired_record_does_not_meet_itself() -> None:
 
 @dataclass
 class Table:
-    """Rows by key, with the times they are valid from; its own value getter and supplier."""
+    """Rows by key, with the times they are valid from; its own value getter."""
 
     rows: dict[str, list[tuple[int, Any]]]
     is_versioned: bool = False
-    store_names: tuple[str, ...] = ("T",)
 
-    def get(self, key: str | None = None) -> Any:
-        return self if key is None else self.get_as_of(key, 2**62)
+    def get(self, key: str) -> ValueAndTimestamp | None:
+        return self.get_as_of(key, 2**62)
 
     def get_as_of(self, key: str, timestamp: int) -> ValueAndTimestamp | None:
         found = [ValueAndTimestamp(value, start) for start, value in self.rows.get(key, []) if start <= timestamp]
         return found[-1] if found else None
 
-    def init(self, context: Any) -> None: ...
+    def init(self, context: Any, *, as_flushed: bool = False) -> None: ...
     def close(self) -> None: ...
+
+
+def getters(table: Table) -> ValueGetterSupplier:
+    return ValueGetterSupplier(("T",), lambda: table)
 
 
 def joined(supplier: Any, *records: tuple[Any, Any, int], context: Context | None = None) -> tuple[list[Any], Context]:
@@ -272,25 +276,25 @@ TABLE = Table({"A": [(0, "old"), (10, "new")]})
 
 
 def test_a_stream_table_join_takes_the_latest_row() -> None:
-    out, _ = joined(StreamTableJoin(TABLE, plus, False, False), ("A", "x", 5), ("B", "y", 6))
+    out, _ = joined(StreamTableJoin(getters(TABLE), plus, False, False), ("A", "x", 5), ("B", "y", 6))
     assert out == [("A", "x+new", 5)]
 
 
 def test_a_versioned_table_is_asked_for_the_row_of_the_records_time() -> None:
     table = Table(TABLE.rows, is_versioned=True)
-    out, _ = joined(StreamTableJoin(table, plus, False, False), ("A", "x", 5))
+    out, _ = joined(StreamTableJoin(getters(table), plus, False, False), ("A", "x", 5))
     assert out == [("A", "x+old", 5)]
 
 
 def test_a_left_join_keeps_records_without_row_or_key_but_not_without_value() -> None:
-    supplier = StreamTableJoin(TABLE, plus, False, True)
+    supplier = StreamTableJoin(getters(TABLE), plus, False, True)
     out, context = joined(supplier, ("B", "x", 1), (None, "y", 2), ("A", None, 3))
     assert out == [("B", "x+None", 1), (None, "y+None", 2)]
     assert context.dropped == ["null join key or value"]
 
 
 def test_an_inner_join_drops_records_without_key() -> None:
-    out, context = joined(StreamTableJoin(TABLE, plus, False, False), (None, "x", 1))
+    out, context = joined(StreamTableJoin(getters(TABLE), plus, False, False), (None, "x", 1))
     assert (out, len(context.dropped)) == ([], 1)
 
 
@@ -298,7 +302,7 @@ def test_the_joiner_may_want_the_key() -> None:
     def with_key(key: Any, left: Any, right: Any) -> str:
         return f"{key}:{left}+{right}"
 
-    out, _ = joined(StreamTableJoin(TABLE, with_key, True, False), ("A", "x", 5))
+    out, _ = joined(StreamTableJoin(getters(TABLE), with_key, True, False), ("A", "x", 5))
     assert out == [("A", "A:x+new", 5)]
 
 
@@ -309,12 +313,12 @@ def test_a_global_table_is_joined_by_the_selected_key() -> None:
         calls.append(value)
         return None if value == "none" else value
 
-    inner = StreamGlobalTableJoin(TABLE, plus, False, False, select)
+    inner = StreamGlobalTableJoin(getters(TABLE), plus, False, False, select)
     out, context = joined(inner, ("k", "A", 1), (None, "A", 2), ("k", "none", 3))
     assert out == [("k", "A+new", 1), (None, "A+new", 2)]
     assert len(context.dropped) == 1
     assert calls == ["A", "A", "A", "A", "none"]
-    left = StreamGlobalTableJoin(TABLE, plus, False, True, select)
+    left = StreamGlobalTableJoin(getters(TABLE), plus, False, True, select)
     assert joined(left, ("k", "none", 3))[0] == [("k", "none+None", 3)]
 
 
@@ -344,13 +348,13 @@ class Buffer:
 
 def test_with_grace_records_wait_and_leave_in_the_order_of_time() -> None:
     table = Table(TABLE.rows, is_versioned=True)
-    supplier = StreamTableJoin(table, plus, False, False, SimpleNamespace(name="B"))
+    supplier = StreamTableJoin(getters(table), plus, False, False, SimpleNamespace(name="B"))
     context = Context({"B": Buffer(10)})
     out, _ = joined(supplier, ("A", "x", 12), ("A", "y", 8), ("A", "z", 22), ("A", "late", 5), context=context)
     assert out == [("A", "y+old", 8), ("A", "x+new", 12), ("A", "late+old", 5)]
 
 
 def test_grace_needs_a_versioned_table() -> None:
-    supplier = StreamTableJoin(TABLE, plus, False, False, SimpleNamespace(name="B"))
+    supplier = StreamTableJoin(getters(TABLE), plus, False, False, SimpleNamespace(name="B"))
     with pytest.raises(ArgumentError, match="must be versioned"):
         supplier().init(Context({"B": Buffer(10)}))  # type: ignore[arg-type]

@@ -9,7 +9,6 @@ from headrace.processors.aggregation import (
     count_initializer,
     no_initial_value,
 )
-from headrace.processors.materialized import StoreValueGetterSupplier
 from headrace.processors.window_aggregate import WindowAggregate
 from headrace.records import Change, Record, ValueAndTimestamp
 from headrace.windows import EmitStrategy, TimeWindow, TimeWindows, UnlimitedWindows, Windowed
@@ -133,7 +132,7 @@ def test_rows_are_looked_up_by_key_and_window() -> None:
     processor, context = started(counting(TimeWindows(10)))
     feed(processor, 11)
     supplier = counting(TimeWindows(10)).view()
-    assert supplier == StoreValueGetterSupplier("S", WindowValueGetter) and supplier.store_names == ("S",)
+    assert isinstance(supplier.get(), WindowValueGetter) and supplier.store_names == ("S",)
     getter = supplier.get()
     getter.init(context)  # type: ignore[arg-type]
     assert getter.get(Windowed("A", TimeWindow(10, 20))) == ValueAndTimestamp(1, 11)
