@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.dsl import ktable
 from headrace.plan.graph import RepartitionNode
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import AGGREGATE
 from headrace.plan.repartition import repartition_spec
 
 if TYPE_CHECKING:
+    from headrace.dsl.ktable import KTable
     from headrace.dsl.view import View
     from headrace.plan.graph import GraphNode, ProcessorGraphNode, RepartitionSpec
     from headrace.serde import Serde
@@ -39,21 +39,11 @@ class Aggregations:
         if given is not None and given.store_name is None:
             self.view.builder.new_store_name(AGGREGATE)
 
-    def add(self, node: ProcessorGraphNode, materialized: Materialized, key_serde: Serde[Any] | None) -> ktable.KTable:
+    def add(self, node: ProcessorGraphNode, materialized: Materialized, key_serde: Serde[Any] | None) -> KTable:
         """Put ``node`` below the stream, behind a repartition where one is due; the table that comes out."""
         parent, sources = self._parent(materialized)
-        builder = self.view.builder
-        builder.add_graph_node(parent, node)
-        return ktable.KTable(
-            node.name,
-            key_serde,
-            materialized.value_serde,
-            sources,
-            materialized.queryable_name,
-            node.step.supplier,
-            node,
-            builder,
-        )
+        supplier, value_serde, name = node.step.supplier, materialized.value_serde, materialized.queryable_name
+        return self.view.builder.add_table(parent, node, supplier, key_serde, value_serde, sources, name)
 
     def _parent(self, materialized: Materialized) -> tuple[GraphNode, frozenset[str]]:
         view = self.view

@@ -117,13 +117,11 @@ class BranchedKStream(Face, Generic[K, V]):
         # The drawn name is not used: as in Kafka Streams a branch takes a number of the common count all the same.
         source.builder.new_processor_name(branch_name)
         node = ProcessorGraphNode(branch_name, Step(branch_name, PassThrough()))
-        source.builder.add_graph_node(self._node, node)
-        return source.builder.views.stream(
-            branch_name,
+        return source.builder.add_stream(
+            self._node,
+            node,
             source.key_serde,
             source.value_serde,
             source.sources,
-            source.repartition_required,
-            node,
-            source.builder,
+            repartition_required=source.repartition_required,
         )

@@ -82,8 +82,7 @@ class StreamsBuilder(Face):
         consumed = Consumed(key_serde, value_serde, timestamp_extractor, offset_reset, name)
         source_name = name_or_generate(name, self._graph, names.SOURCE)
         node = StreamSourceNode(source_name, read, pattern, consumed)
-        self._graph.add_graph_node(self._graph.root, node)
-        return KStream(source_name, key_serde, value_serde, [source_name], False, node, self._graph)
+        return self._graph.add_stream(self._graph.root, node, key_serde, value_serde, [source_name])
 
     @operator
     def table(
@@ -119,17 +118,8 @@ class StreamsBuilder(Face):
         source = TableSource(KeyValueMaterializer(materialized), materialized.queryable_name)
         node = TableSourceNode(table_name, source_name, topic, consumed, Step(table_name, source))
         node.output_versioned = materialized.is_versioned
-        self._graph.add_graph_node(self._graph.root, node)
-        return KTable(
-            table_name,
-            key_serde,
-            value_serde,
-            [source_name],
-            materialized.queryable_name,
-            source,
-            node,
-            self._graph,
-        )
+        queryable = materialized.queryable_name
+        return self._graph.add_table(self._graph.root, node, source, key_serde, value_serde, [source_name], queryable)
 
     @operator
     def global_table(

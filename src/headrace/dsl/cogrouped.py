@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
-from headrace.dsl import ktable
 from headrace.dsl.aggregations import repartition_for
 from headrace.dsl.keywords import RetentionKeywords
 from headrace.dsl.operator import check_function, operator, operator_with
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from headrace.dsl.grouped_stream import KGroupedStream
+    from headrace.dsl.ktable import KTable
     from headrace.plan.graph import GraphNode
     from headrace.processors.aggregation import Aggregation, Aggregator
     from headrace.serde.contract import Serde, SerdeFor
@@ -55,7 +55,7 @@ class Cogroup:
         key_serde: Serde[Any] | None,
         aggregation_of: Callable[[Aggregator], Aggregation],
         node_of: Callable[[Step], ProcessorGraphNode],
-    ) -> ktable.KTable[Any, Any]:
+    ) -> KTable[Any, Any]:
         """An aggregation below each grouped stream, and the node where their changes meet."""
         self._repartition(materialized)
         nodes: list[GraphNode] = []
@@ -86,20 +86,11 @@ class Cogroup:
         key_serde: Serde[Any] | None,
         nodes: list[GraphNode],
         supplier: CogroupMerge,
-    ) -> ktable.KTable[Any, Any]:
+    ) -> KTable[Any, Any]:
         merge_name = suffixed_or_generate(name, "-cogroup-merge", self.builder, COGROUP_MERGE)
         node = ProcessorGraphNode(merge_name, Step(merge_name, supplier))
-        self.builder.add_graph_node(nodes, node)
-        return ktable.KTable(
-            merge_name,
-            key_serde,
-            materialized.value_serde,
-            [merge_name],
-            materialized.queryable_name,
-            supplier,
-            node,
-            self.builder,
-        )
+        value_serde, queryable = materialized.value_serde, materialized.queryable_name
+        return self.builder.add_table(nodes, node, supplier, key_serde, value_serde, [merge_name], queryable)
 
 
 class CogroupedKStream(View[K, V]):
@@ -108,7 +99,7 @@ class CogroupedKStream(View[K, V]):
     All streams must have keys of one type and topics with the same number of partitions.
     """
 
-    def __init__(self, name: str, sources: Iterable[str], node: GraphNode, builder: ViewGraph) -> None:
+    def __init__(self, name: str, sources: frozenset[str], node: GraphNode, builder: ViewGraph) -> None:
         super().__init__(name, None, None, sources, node, builder)
         self._cogroup = Cogroup(builder)
 
@@ -143,7 +134,7 @@ class CogroupedKStream(View[K, V]):
         *,
         name: str | None = None,
         **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
-    ) -> ktable.KTable[K, V]:
+    ) -> KTable[K, V]:
         """The table of all aggregates, each beginning with ``initializer()``.
 
         No serdes are taken over from the streams, which may differ: give ``key_serde`` and ``value_serde`` where the
@@ -208,7 +199,7 @@ class WindowedCogroupedKStream(View[K, V]):
         given: Materialized | None,
         initializer: Callable[[], V],
         merger: Callable[[K, V, V], V | None] | None,
-    ) -> ktable.KTable[Windowed[K], V]:
+    ) -> KTable[Windowed[K], V]:
         materialized, windowing = self._cogroup.materialize(given), self._windowing
         kept = windowing.store(materialized, _EMIT)
         return self._cogroup.add(
@@ -231,7 +222,7 @@ class TimeWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
         *,
         name: str | None = None,
         **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
-    ) -> ktable.KTable[Windowed[K], V]:
+    ) -> KTable[Windowed[K], V]:
         """The table of all aggregates by key and window.
 
         A record that comes after its window has closed, or without a key, is dropped and counted.
@@ -264,7 +255,7 @@ class SessionWindowedCogroupedKStream(WindowedCogroupedKStream[K, V]):
         *,
         name: str | None = None,
         **keywords: Unpack[RetentionKeywords[SerdeFor[K], SerdeFor[V]]],
-    ) -> ktable.KTable[Windowed[K], V]:
+    ) -> KTable[Windowed[K], V]:
         """The table of all sessions; ``merger(key, left, right)`` joins the aggregates of sessions that meet.
 
         >>> builder = StreamsBuilder()

@@ -168,18 +168,10 @@ class _Link:
         materialized.named(self._builder, names.FK_OUTPUT)
         materialized.key_serde = materialized.key_serde or left.key_serde
         result = TableSource(KeyValueMaterializer(materialized), materialized.queryable_name)
-        node = self._processor(resolver, ProcessorGraphNode(name, Step(name, result)))
+        node = ProcessorGraphNode(name, Step(name, result))
         node.output_versioned = materialized.is_versioned
-        return self._builder.views.table(
-            name,
-            left.key_serde,
-            materialized.value_serde,
-            sources,
-            materialized.store_name,
-            result,
-            node,
-            self._builder,
-        )
+        value_serde, store_name = materialized.value_serde, materialized.store_name
+        return self._builder.add_table(resolver, node, result, left.key_serde, value_serde, sources, store_name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 from headrace import serde
@@ -10,7 +11,7 @@ from headrace.dsl import cogrouped, windowed
 from headrace.dsl.aggregations import Aggregations
 from headrace.dsl.keywords import RetentionKeywords
 from headrace.dsl.operator import check_function, operator, operator_with
-from headrace.dsl.view import View, ViewGraph
+from headrace.dsl.view import View
 from headrace.plan.graph import ProcessorGraphNode, Step
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import AGGREGATE, REDUCE, name_or_generate
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from headrace.dsl.ktable import KTable
-    from headrace.plan.graph import GraphNode
-    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, SerdeFor
     from headrace.windows import SessionWindows, SlidingWindows, TimeWindows, UnlimitedWindows, WindowsSpec
 
 
+@dataclass(eq=False, repr=False)
 class KGroupedStream(View[K, V]):
     """A stream grouped by key. Made by ``KStream.group_by_key`` and ``KStream.group_by``.
 
@@ -36,22 +37,12 @@ class KGroupedStream(View[K, V]):
     ``caching`` and ``logging`` switch its cache and changelog. A result has the latest time of the records folded in.
     """
 
-    def __init__(
-        self,
-        name: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        sources: Iterable[str],
-        grouped_name: str | None,
-        repartition_required: bool,
-        node: GraphNode,
-        builder: ViewGraph,
-    ) -> None:
-        super().__init__(name, key_serde, value_serde, sources, node, builder)
-        self.grouped_name = grouped_name
-        """What the user called the group; its repartition topic is named after it."""
-        self.repartition_required = repartition_required
-        self._aggregations = Aggregations(self, grouped_name, repartition_required=repartition_required)
+    grouped_name: str | None
+    """What the user called the group; its repartition topic is named after it."""
+    repartition_required: bool
+
+    def __post_init__(self) -> None:
+        self._aggregations = Aggregations(self, self.grouped_name, repartition_required=self.repartition_required)
 
     @operator_with(RetentionKeywords)
     def count(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace import serde
 from headrace.dsl.keywords import AggregationKeywords
 from headrace.dsl.operator import check_function, operator_with
-from headrace.dsl.view import View, ViewGraph
+from headrace.dsl.view import View
 from headrace.plan import names
-from headrace.plan.graph import GraphNode, GroupedTableRepartitionNode, ProcessorGraphNode, Step
+from headrace.plan.graph import GroupedTableRepartitionNode, ProcessorGraphNode, Step
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import name_or_generate, suffixed_or_generate
 from headrace.plan.stores import KeyValueMaterializer
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from headrace.dsl.ktable import KTable
-    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, SerdeFor
 
 
+@dataclass(eq=False, repr=False)
 class KGroupedTable(View[K, V]):
     """The rows of a table under their group keys. Made by ``KTable.group_by``.
 
@@ -33,19 +35,8 @@ class KGroupedTable(View[K, V]):
     A row that moves to another group gives a result for each of the two.
     """
 
-    def __init__(
-        self,
-        builder: ViewGraph,
-        name: str,
-        sources: Iterable[str],
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        grouped_name: str | None,
-        node: GraphNode,
-    ) -> None:
-        super().__init__(name, key_serde, value_serde, sources, node, builder)
-        self._grouped_name = grouped_name
-        self._repartition: GroupedTableRepartitionNode | None = None
+    grouped_name: str | None
+    _repartition: GroupedTableRepartitionNode | None = field(default=None, init=False)
 
     @operator_with(AggregationKeywords)
     def count(
@@ -141,25 +132,23 @@ class KGroupedTable(View[K, V]):
         sink_name = suffixed_or_generate(name, "-sink", self.builder, names.SINK)
         source_name = suffixed_or_generate(name, "-source", self.builder, names.SOURCE)
         aggregate_name = name_or_generate(name, self.builder, prefix)
-        repartition = self._repartition_node(sink_name, source_name, self._grouped_name or supplier.store.name)
+        repartition = self._repartition_node(sink_name, source_name, self.grouped_name or supplier.store.name)
         self.builder.add_graph_node(self.node, repartition)
         node = ProcessorGraphNode(aggregate_name, Step(aggregate_name, supplier))
         node.output_versioned = materialized.is_versioned
-        self.builder.add_graph_node(repartition, node)
-        return self.builder.views.table(
-            aggregate_name,
+        return self.builder.add_table(
+            repartition,
+            node,
+            supplier,
             materialized.key_serde,
             materialized.value_serde,
             (source_name,),
             materialized.queryable_name,
-            supplier,
-            node,
-            self.builder,
         )
 
     def _repartition_node(self, sink_name: str, source_name: str, base_name: str) -> GroupedTableRepartitionNode:
         # Under a name given by the user all aggregations of this grouping share one repartition topic.
-        if self._repartition is None or self._grouped_name is None:
+        if self._repartition is None or self.grouped_name is None:
             self._repartition = GroupedTableRepartitionNode(
                 sink_name, source_name, f"{base_name}-repartition", self.key_serde, ChangeSerde(self.value_serde)
             )

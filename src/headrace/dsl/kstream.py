@@ -80,15 +80,13 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
             raise OperatorTypeError(message, at=user_line())
         node_name = name_or_generate(name, self.builder, names.MERGE)
         node = ProcessorGraphNode(node_name, Step(node_name, PassThrough()), merge=True)
-        self.builder.add_graph_node([self.node, other.node], node)
-        return KStream(
-            node_name,
+        return self.builder.add_stream(
+            [self.node, other.node],
+            node,
             None,
             None,
             self.sources | other.sources,
-            self.repartition_required or other.repartition_required,
-            node,
-            self.builder,
+            repartition_required=self.repartition_required or other.repartition_required,
         )
 
     # The end of a stream
@@ -199,8 +197,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
                 provided_by_user=name is not None,
             )
         )
-        self.builder.add_graph_node(self.node, node)
-        return KStream(node.name, key_serde or self.key_serde, value_serde, [node.name], False, node, self.builder)
+        return self.builder.add_stream(self.node, node, key_serde or self.key_serde, value_serde, [node.name])
 
     @operator
     def to_table(
@@ -238,10 +235,8 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         source = TableSource(KeyValueMaterializer(materialized), materialized.queryable_name)
         node = ProcessorGraphNode(table_name, Step(table_name, source))
         node.output_versioned = materialized.is_versioned
-        self.builder.add_graph_node(parent, node)
-        return ktable.KTable(
-            table_name, key_serde, value_serde, sources, materialized.queryable_name, source, node, self.builder
-        )
+        queryable = materialized.queryable_name
+        return self.builder.add_table(parent, node, source, key_serde, value_serde, sources, queryable)
 
     @operator
     def group_by_key(
@@ -265,10 +260,10 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
             key_serde,
             value_serde,
             self.sources,
-            name,
-            self.repartition_required,
             self.node,
             self.builder,
+            name,
+            self.repartition_required,
         )
 
     @operator
@@ -295,7 +290,7 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         if key_serde is None and value_serde is None and name is None:
             value_serde = self.value_serde
         return grouped_stream.KGroupedStream(
-            node.name, key_serde, value_serde, self.sources, name, True, node, self.builder
+            node.name, key_serde, value_serde, self.sources, node, self.builder, name, True
         )
 
     # The Processor API

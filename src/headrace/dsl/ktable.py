@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from headrace.dsl import grouped_table, table_joins
 from headrace.dsl.join_kinds import INNER, LEFT, OUTER
 from headrace.dsl.keywords import StoreKeywords
 from headrace.dsl.operator import check_function, operator, operator_with, taken
-from headrace.dsl.view import View, ViewGraph
+from headrace.dsl.view import View
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
 from headrace.plan.grace import grace_above
 from headrace.plan.graph import (
-    GraphNode,
     ProcessorGraphNode,
     StateConnectorNode,
     Step,
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
     from headrace.dsl.keywords import ForeignKeyKeywords, TableKeywords
     from headrace.dsl.kstream import KStream
     from headrace.partitioning import Partitioner
-    from headrace.serde.contract import GivenSerde, Serde, SerdeFor
+    from headrace.serde.contract import GivenSerde, SerdeFor
 
 
+@dataclass(eq=False, repr=False)
 class KTable(View[K, V]):
     """A table: one row per key. Each record is the new row of its key; a record without a value deletes the row.
 
@@ -54,20 +55,8 @@ class KTable(View[K, V]):
     stores; without one it is worked out from the rows above when someone needs it.
     """
 
-    def __init__(
-        self,
-        name: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        sources: Iterable[str],
-        queryable_store_name: str | None,
-        supplier: Any,
-        node: GraphNode,
-        builder: ViewGraph,
-    ) -> None:
-        super().__init__(name, key_serde, value_serde, sources, node, builder)
-        self.queryable_store_name = queryable_store_name
-        self.supplier = supplier
+    queryable_store_name: str | None
+    supplier: Any
 
     def value_getter_supplier(self) -> ValueGetterSupplier:
         """How joins look rows up. Asking makes a source table keep its rows in a store."""
@@ -232,8 +221,7 @@ class KTable(View[K, V]):
             key_serde = materialized.key_serde or key_serde
             value_serde = materialized.value_serde or value_serde
             queryable = materialized.queryable_name
-        self.builder.add_graph_node(self.node, node)
-        return KTable(node.name, key_serde, value_serde, self.sources, queryable, supplier, node, self.builder)
+        return self.builder.add_table(self.node, node, supplier, key_serde, value_serde, self.sources, queryable)
 
     @overload
     def to_stream(self, key_mapper: None = None, *, name: str | None = None) -> KStream[K, V]: ...
@@ -254,10 +242,7 @@ class KTable(View[K, V]):
             check_function(key_mapper, 2, operator="to_stream", argument="key_mapper")
         name = name_or_generate(name, self.builder, names.TABLE_TO_STREAM)
         node = ProcessorGraphNode(name, Step(name, TableToStream))
-        self.builder.add_graph_node(self.node, node)
-        stream = self.builder.views.stream(
-            name, self.key_serde, self.value_serde, self.sources, False, node, self.builder
-        )
+        stream = self.builder.add_stream(self.node, node, self.key_serde, self.value_serde, self.sources)
         return stream if key_mapper is None else stream.select_key(key_mapper)
 
     @operator
@@ -287,9 +272,9 @@ class KTable(View[K, V]):
         supplier = Suppress(self.supplier, self._suppression_buffer(suppressed), suppressed.buffer, wait_ms, final)
         node = TableSuppressNode(name, Step(name, supplier))
         node.output_versioned = False
-        self.builder.add_graph_node(self.node, node)
         # As in Kafka Streams, the sources above are hidden: the result takes no part in co-partitioning checks.
-        return KTable(name, self.key_serde, self.value_serde, (self.name,), None, supplier, node, self.builder)
+        sources = (self.name,)
+        return self.builder.add_table(self.node, node, supplier, self.key_serde, self.value_serde, sources, None)
 
     def _suppression_buffer(self, suppressed: Suppressed) -> OperatorStoreBuilder[SuppressBuffer]:
         logging = suppressed.buffer.logging
@@ -330,7 +315,7 @@ class KTable(View[K, V]):
         self.builder.add_graph_node(self.node, node)
         self.enable_sending_old_values(True)
         key_serde, value_serde = taken(key_serde, value_serde)
-        return grouped_table.KGroupedTable(self.builder, select_name, self.sources, key_serde, value_serde, name, node)
+        return grouped_table.KGroupedTable(select_name, key_serde, value_serde, self.sources, node, self.builder, name)
 
     @overload
     def join(

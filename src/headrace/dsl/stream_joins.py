@@ -144,16 +144,8 @@ class _StreamStreamJoin:
         self._add_windowed(right.node, self._other_windowed, self._other_store)
         node = self._join_node()
         node.relaxed_null_key_join = self._kind.left_outer or self._kind.right_outer
-        self._builder.add_graph_node([left.node, right.node], node)
-        return self._builder.views.stream(
-            self._merge_name,
-            self._joined.key_serde,
-            None,
-            left.sources | right.sources,
-            False,
-            node,
-            self._builder,
-        )
+        sources = left.sources | right.sources
+        return self._builder.add_stream([left.node, right.node], node, self._joined.key_serde, None, sources)
 
     def _make_stores(self) -> None:
         joined, base = self._joined, self._joined.store_name
@@ -235,8 +227,7 @@ def join_table(
     step = Step(name, StreamTableJoin(getters, joiner, with_key, kind.left_outer, buffer))
     node = StreamTableJoinNode(name, step, getters.store_names, grace_ms)
     node.relaxed_null_key_join = kind.left_outer
-    stream.builder.add_graph_node(stream.node, node)
-    return stream.builder.views.stream(name, key_serde, None, sources, False, node, stream.builder)
+    return stream.builder.add_stream(stream.node, node, key_serde, None, sources)
 
 
 def _check_versioned(table: ktable.KTable) -> None:
@@ -270,7 +261,6 @@ def join_global_table(
     step = Step(name, StreamGlobalTableJoin(getters, joiner, with_key, kind.left_outer, key_selector))
     node = StreamTableJoinNode(name, step, (), None, is_global=True)
     node.relaxed_null_key_join = kind.left_outer
-    stream.builder.add_graph_node(stream.node, node)
-    return stream.builder.views.stream(
-        name, stream.key_serde, None, stream.sources, stream.repartition_required, node, stream.builder
+    return stream.builder.add_stream(
+        stream.node, node, stream.key_serde, None, stream.sources, repartition_required=stream.repartition_required
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.dsl.view import View
@@ -13,28 +13,17 @@ from headrace.type_variables import K, V
 
 if TYPE_CHECKING:
     from headrace.dsl.kstream import KStream
-    from headrace.dsl.view import ViewGraph
     from headrace.plan.graph import GraphNode
     from headrace.serde import Serde
 
 
+@dataclass(eq=False, repr=False)
 class StreamView(View[K, V]):
     """A stream, without its methods."""
 
-    def __init__(
-        self,
-        name: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        sources: Iterable[str],
-        repartition_required: bool,
-        node: GraphNode,
-        builder: ViewGraph,
-    ) -> None:
-        super().__init__(name, key_serde, value_serde, sources, node, builder)
-        self.repartition_required = repartition_required
-        """Whether the key may have changed since the records were partitioned."""
-        self._repartition: RepartitionNode | None = None
+    repartition_required: bool
+    """Whether the key may have changed since the records were partitioned."""
+    _repartition: RepartitionNode | None = field(default=None, init=False)
 
     def repartition_for_join(
         self, base_name: str, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, named: bool
@@ -46,8 +35,9 @@ class StreamView(View[K, V]):
         if self._repartition is None or base_name != self.name:
             self._repartition = RepartitionNode(spec)
             self.builder.add_graph_node(self.node, self._repartition)
+        sources = frozenset([spec.source_name])
         return self.builder.views.stream(
-            spec.source_name, key_serde, value_serde, [spec.source_name], False, self._repartition, self.builder
+            spec.source_name, key_serde, value_serde, sources, self._repartition, self.builder, False
         )
 
     def _add(self, prefix: str, name: str | None, supplier: Any, **flags: bool) -> ProcessorGraphNode:
@@ -74,4 +64,4 @@ class StreamView(View[K, V]):
         repartition_required: bool,
     ) -> KStream[Any, Any]:
         stream = self.builder.views.stream
-        return stream(node.name, key_serde, value_serde, self.sources, repartition_required, node, self.builder)
+        return stream(node.name, key_serde, value_serde, self.sources, node, self.builder, repartition_required)

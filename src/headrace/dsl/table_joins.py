@@ -80,15 +80,12 @@ def _join_by_key(
         right.value_getter_supplier().store_names,
     )
     node.output_versioned = materialized is not None and materialized.is_versioned
-    builder.add_graph_node(left.node, node)
-    builder.add_graph_node(right.node, node)
-    return builder.views.table(
-        merge_name,
+    return builder.add_table(
+        [left.node, right.node],
+        node,
+        merge,
         left.key_serde if materialized is None else materialized.key_serde,
         None if materialized is None else materialized.value_serde,
         sources,
         None if materialized is None else materialized.store_name,
-        merge,
-        node,
-        builder,
     )

@@ -35,7 +35,40 @@ class ViewGraph(GraphBuilder):
         super().__init__(topology)
         self.views = views
 
+    def add_stream(
+        self,
+        parents: GraphNode | Iterable[GraphNode],
+        node: GraphNode,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        sources: Iterable[str],
+        *,
+        repartition_required: bool = False,
+    ) -> KStream[Any, Any]:
+        """Put ``node`` below ``parents``; the stream that comes out of it."""
+        self.add_graph_node(parents, node)
+        return self.views.stream(
+            node.name, key_serde, value_serde, frozenset(sources), node, self, repartition_required
+        )
 
+    def add_table(
+        self,
+        parents: GraphNode | Iterable[GraphNode],
+        node: GraphNode,
+        supplier: Any,
+        key_serde: Serde[Any] | None,
+        value_serde: Serde[Any] | None,
+        sources: Iterable[str],
+        queryable_store_name: str | None,
+    ) -> KTable[Any, Any]:
+        """Put ``node`` below ``parents``; the table that comes out of it."""
+        self.add_graph_node(parents, node)
+        return self.views.table(
+            node.name, key_serde, value_serde, frozenset(sources), node, self, queryable_store_name, supplier
+        )
+
+
+@dataclass(eq=False, repr=False)
 class View(Face, Generic[K, V]):
     """A handle on one node of the graph (Java: AbstractStream)."""
 
@@ -53,22 +86,13 @@ class View(Face, Generic[K, V]):
         }
     )
 
-    def __init__(
-        self,
-        name: str,
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        sources: Iterable[str],
-        node: GraphNode,
-        builder: ViewGraph,
-    ) -> None:
-        self.name = name
-        self.key_serde = key_serde
-        self.value_serde = value_serde
-        self.sources = frozenset(sources)
-        """Names of the source nodes this view is fed from, within its sub-topology."""
-        self.node = node
-        self.builder = builder
+    name: str
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    sources: frozenset[str]
+    """Names of the source nodes this view is fed from, within its sub-topology."""
+    node: GraphNode
+    builder: ViewGraph
 
     def __repr__(self) -> str:
         shown = {"store": getattr(self, "queryable_store_name", None), **self._shown()}
