@@ -281,7 +281,7 @@ class KTable(View[K, V]):
         if suppressed.name is None:
             store_name = self.builder.new_store_name(names.TABLE_SUPPRESS)
             if logging is not False:
-                self.builder.note_implicit_names(changelog_topic=f"{store_name}-changelog")
+                self.builder.topology.note_implicit_names(changelog_topic=f"{store_name}-changelog")
         else:
             store_name = f"{suppressed.name}-store"
         buffer = suppress_buffer(store_name, self.key_serde, self.value_serde)

@@ -165,7 +165,7 @@ class _StreamStreamJoin:
         for store in (self._this_store, self._other_store, self._waiting_store):
             if store is not None:
                 changelog = f"{store.name}-changelog" if store.logging_enabled else None
-                self._builder.note_implicit_names(store=store.name, changelog_topic=changelog)
+                self._builder.topology.note_implicit_names(store=store.name, changelog_topic=changelog)
 
     def _add_windowed(self, parent: GraphNode, name: str, store: Any) -> None:
         self._builder.add_graph_node(parent, WindowedStreamNode(store.name, Step(name, JoinWindow(store))))
@@ -222,7 +222,7 @@ def join_table(
             f"{name}-Buffer", key_serde, value_serde or stream.value_serde, grace_ms=grace_ms, topic=name
         )
         if generated:
-            stream.builder.note_implicit_names(store=buffer.name, changelog_topic=f"{buffer.name}-changelog")
+            stream.builder.topology.note_implicit_names(store=buffer.name, changelog_topic=f"{buffer.name}-changelog")
     getters = table.value_getter_supplier()
     step = Step(name, StreamTableJoin(getters, joiner, with_key, kind.left_outer, buffer))
     node = StreamTableJoinNode(name, step, getters.store_names, grace_ms)

@@ -57,16 +57,8 @@ class GraphBuilder:
         """
         name = f"{prefix}{names.STATE_STORE}{next(self._next_number):010d}"
         if logged is not None:
-            self.note_implicit_names(store=name, changelog_topic=f"{name}-changelog" if logged else None)
+            self.topology.note_implicit_names(store=name, changelog_topic=f"{name}-changelog" if logged else None)
         return name
-
-    def note_implicit_names(
-        self, *, store: str | None = None, changelog_topic: str | None = None, repartition_topic: str | None = None
-    ) -> None:
-        """Remember names that were generated because the user gave none."""
-        self.topology.note_implicit_names(
-            store=store, changelog_topic=changelog_topic, repartition_topic=repartition_topic
-        )
 
     def add_graph_node(self, parents: GraphNode | Iterable[GraphNode], child: GraphNode) -> None:
         """Put ``child`` below ``parents``; it will be written after all that was added before it."""

@@ -38,7 +38,7 @@ def repartition_spec(
     if provided_by_user is None:
         provided_by_user = _GENERATED.fullmatch(base_name) is None
     if not provided_by_user:
-        builder.note_implicit_names(repartition_topic=topic)
+        builder.topology.note_implicit_names(repartition_topic=topic)
     sink = builder.new_processor_name(names.SINK)
     null_filter = builder.new_processor_name(names.FILTER)
     source = builder.new_processor_name(names.SOURCE)
