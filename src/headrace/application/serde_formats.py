@@ -5,16 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.serde.json_values import JsonSerde
-from headrace.serde.primitives import BooleanSerde, DoubleSerde, FloatSerde, IntegerSerde, StringSerde, UuidSerde
-
-_NAMES = {
-    StringSerde: "string",
-    DoubleSerde: "double",
-    FloatSerde: "float",
-    BooleanSerde: "boolean",
-    UuidSerde: "uuid",
-    JsonSerde: "json",
-}
+from headrace.serde.primitives import BooleanSerde, FloatingSerde, IntegerSerde, StringSerde, UuidSerde
 
 
 def format_of(serde: Any) -> str:
@@ -23,6 +14,7 @@ def format_of(serde: Any) -> str:
     >>> format_of(serdes.long()), format_of(serdes.json()), format_of(serdes.bytes())
     ('long', 'json', '')
     """
-    if isinstance(serde, IntegerSerde):
-        return serde.name.removesuffix("()")
-    return _NAMES.get(type(serde), "")
+    if isinstance(serde, JsonSerde):
+        return "json"
+    known = (StringSerde, IntegerSerde, FloatingSerde, BooleanSerde, UuidSerde)
+    return serde.name.removesuffix("()") if isinstance(serde, known) else ""

@@ -23,8 +23,7 @@ from headrace.serde.lists import ListSerde
 from headrace.serde.primitives import (
     BooleanSerde,
     BytesSerde,
-    DoubleSerde,
-    FloatSerde,
+    FloatingSerde,
     IntegerSerde,
     StringSerde,
     UuidSerde,
@@ -63,8 +62,8 @@ _STRING = StringSerde()
 _LONG = IntegerSerde("long()", 8)
 _INTEGER = IntegerSerde("integer()", 4)
 _SHORT = IntegerSerde("short()", 2)
-_DOUBLE = DoubleSerde()
-_FLOAT = FloatSerde()
+_DOUBLE = FloatingSerde("double()", 8)
+_FLOAT = FloatingSerde("float()", 4)
 _BYTES = BytesSerde()
 _BOOLEAN = BooleanSerde()
 _UUID = UuidSerde()

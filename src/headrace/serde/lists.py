@@ -10,12 +10,12 @@ from typing import Any
 from headrace.errors import SerializationError
 from headrace.serde.contract import Serde, shorten, wrong_type
 from headrace.serde.defaults import SerdeSettings, known_inner, resolve_inner
-from headrace.serde.primitives import DoubleSerde, FloatSerde, IntegerSerde, UuidSerde
+from headrace.serde.primitives import FloatingSerde, IntegerSerde, UuidSerde
 
 _CONSTANT_SIZE, _VARIABLE_SIZE = 0, 1
 _NULL_ENTRY = -1
 _INT = struct.Struct(">i")
-_FIXED_SIZE_SERDES = IntegerSerde, DoubleSerde, FloatSerde, UuidSerde
+_FIXED_SIZE_SERDES = IntegerSerde, FloatingSerde, UuidSerde
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,20 +16,28 @@ _CANONICAL_NAN = b"\x7f\xf8\x00\x00\x00\x00\x00\x00"
 _JAVA_UUID = re.compile(r"([0-9a-fA-F]{1,16})-" * 4 + r"([0-9a-fA-F]{1,16})", re.ASCII)
 _UUID_TEXT_SIZE = 36
 _INTEGERS = {size: struct.Struct(code) for size, code in ((2, ">h"), (4, ">i"), (8, ">q"))}
+_FLOATS = {size: struct.Struct(code) for size, code in ((4, ">f"), (8, ">d"))}
 
 
-@dataclass(frozen=True, slots=True)
-class StringSerde:
-    """Text as UTF-8. As in Kafka, bytes that are no UTF-8 are read as U+FFFD and never an error."""
+class _Named:
+    __slots__ = ()
+    name: str
 
     def __repr__(self) -> str:
-        return "serdes.string()"
+        return f"serdes.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class StringSerde(_Named):
+    """Text as UTF-8. As in Kafka, bytes that are no UTF-8 are read as U+FFFD and never an error."""
+
+    name = "string()"
 
     def serialize(self, topic: str, value: str | None) -> bytes | None:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise wrong_type("string()", "str", value)
+            raise wrong_type(self.name, "str", value)
         try:
             return value.encode()
         except UnicodeEncodeError:
@@ -44,15 +52,12 @@ class StringSerde:
             return data.decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerSerde:
+@dataclass(frozen=True, slots=True, repr=False)
+class IntegerSerde(_Named):
     """Whole numbers of a fixed number of bytes: big-endian two's complement."""
 
     name: str
     fixed_size: int
-
-    def __repr__(self) -> str:
-        return f"serdes.{self.name}"
 
     def serialize(self, topic: str, value: int | None) -> bytes | None:
         """``value`` in ``fixed_size`` bytes; a number that does not fit is an error."""
@@ -88,61 +93,32 @@ class IntegerSerde:
         return SerializationError(message, hint=f"For larger numbers use {wider}.")
 
 
-@dataclass(frozen=True, slots=True)
-class DoubleSerde:
-    """Floating-point numbers in 8 bytes; every NaN becomes the same one, as in Kafka."""
+@dataclass(frozen=True, slots=True, repr=False)
+class FloatingSerde(_Named):
+    """Floating-point numbers in 8 bytes, every NaN as the same one as in Kafka, or the nearest in 4 bytes."""
 
-    fixed_size = 8
-
-    def __repr__(self) -> str:
-        return "serdes.double()"
+    name: str
+    fixed_size: int
 
     def serialize(self, topic: str, value: float | None) -> bytes | None:
         if value is None:
             return None
         if type(value) is not float:
-            value = _as_float("double()", value)
-        return _CANONICAL_NAN if value != value else _DOUBLE.pack(value)
-
-    def deserialize(self, topic: str, data: bytes | None) -> float | None:
-        if data is None:
-            return None
-        if len(data) != self.fixed_size:
-            raise wrong_length("double()", self.fixed_size, data)
-        number: float = _DOUBLE.unpack(data)[0]
-        return number
-
-
-@dataclass(frozen=True, slots=True)
-class FloatSerde:
-    """Floating-point numbers in 4 bytes: the nearest that single precision has."""
-
-    fixed_size = 4
-
-    def __repr__(self) -> str:
-        return "serdes.float()"
-
-    def serialize(self, topic: str, value: float | None) -> bytes | None:
-        if value is None:
-            return None
-        if type(value) is not float:
-            value = _as_float("float()", value)
+            value = _as_float(self.name, value)
+        if value != value and self.fixed_size == len(_CANONICAL_NAN):
+            return _CANONICAL_NAN
         try:
-            return _FLOAT.pack(value)
+            return _FLOATS[self.fixed_size].pack(value)
         except OverflowError:
-            raise _too_large("float()", value, "serdes.double()") from None
+            raise _too_large(self.name, value, "serdes.double()") from None
 
     def deserialize(self, topic: str, data: bytes | None) -> float | None:
         if data is None:
             return None
         if len(data) != self.fixed_size:
-            raise wrong_length("float()", self.fixed_size, data)
-        number: float = _FLOAT.unpack(data)[0]
+            raise wrong_length(self.name, self.fixed_size, data)
+        number: float = _FLOATS[self.fixed_size].unpack(data)[0]
         return number
-
-
-_DOUBLE = struct.Struct(">d")
-_FLOAT = struct.Struct(">f")
 
 
 def _as_float(serde: str, value: Any) -> float:
@@ -160,12 +136,11 @@ def _too_large(serde: str, value: Any, wider: str) -> SerializationError:
     return SerializationError(message, hint=f"Use {wider}.")
 
 
-@dataclass(frozen=True, slots=True)
-class BytesSerde:
+@dataclass(frozen=True, slots=True, repr=False)
+class BytesSerde(_Named):
     """Bytes as they are."""
 
-    def __repr__(self) -> str:
-        return "serdes.bytes()"
+    name = "bytes()"
 
     def serialize(self, topic: str, value: bytes | bytearray | memoryview | None) -> bytes | None:
         """``value`` itself; a copy when it could still change."""
@@ -173,53 +148,50 @@ class BytesSerde:
             return value
         if isinstance(value, bytes | bytearray | memoryview):
             return bytes(value)
-        raise wrong_type("bytes()", "bytes", value)
+        raise wrong_type(self.name, "bytes", value)
 
     def deserialize(self, topic: str, data: bytes | None) -> bytes | None:
         return data
 
 
-@dataclass(frozen=True, slots=True)
-class BooleanSerde:
+@dataclass(frozen=True, slots=True, repr=False)
+class BooleanSerde(_Named):
     """True and False in one byte, 1 and 0."""
 
-    def __repr__(self) -> str:
-        return "serdes.boolean()"
+    name = "boolean()"
 
     def serialize(self, topic: str, value: bool | None) -> bytes | None:
         if value is None:
             return None
         if isinstance(value, bool):
             return b"\x01" if value else b"\x00"
-        raise wrong_type("boolean()", "bool", value)
+        raise wrong_type(self.name, "bool", value)
 
     def deserialize(self, topic: str, data: bytes | None) -> bool | None:
         """True for 1, False for 0; any other byte is an error."""
         if data is None:
             return None
         if len(data) != 1:
-            raise wrong_length("boolean()", 1, data)
+            raise wrong_length(self.name, 1, data)
         if data[0] > 1:
             message = f"boolean() expected the byte 0 or 1, found {data[0]}"
             raise SerializationError(message, hint="Was the topic written with another serde?")
         return data[0] == 1
 
 
-@dataclass(frozen=True, slots=True)
-class UuidSerde:
+@dataclass(frozen=True, slots=True, repr=False)
+class UuidSerde(_Named):
     """``uuid.UUID`` as its text of 36 characters."""
 
     fixed_size = _UUID_TEXT_SIZE
-
-    def __repr__(self) -> str:
-        return "serdes.uuid()"
+    name = "uuid()"
 
     def serialize(self, topic: str, value: UUID | None) -> bytes | None:
         if value is None:
             return None
         if isinstance(value, UUID):
             return str(value).encode()
-        raise wrong_type("uuid()", "uuid.UUID", value, hint="Make one with uuid.UUID(text).")
+        raise wrong_type(self.name, "uuid.UUID", value, hint="Make one with uuid.UUID(text).")
 
     def deserialize(self, topic: str, data: bytes | None) -> UUID | None:
         """The UUID that ``data`` spells. As in Java, leading zeros of a group may be missing."""
@@ -237,17 +209,16 @@ def _uuid_fields(groups: list[int]) -> tuple[int, int, int, int, int, int]:
     return low & 0xFFFFFFFF, mid & 0xFFFF, high & 0xFFFF, clock >> 8 & 0xFF, clock & 0xFF, node & 0xFFFFFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
-class VoidSerde:
+@dataclass(frozen=True, slots=True, repr=False)
+class VoidSerde(_Named):
     """For keys or values that are always None."""
 
-    def __repr__(self) -> str:
-        return "serdes.void()"
+    name = "void()"
 
     def serialize(self, topic: str, value: None) -> None:
         """None; anything else is an error."""
         if value is not None:
-            raise wrong_type("void()", "None", value)
+            raise wrong_type(self.name, "None", value)
 
     def deserialize(self, topic: str, data: bytes | None) -> None:
         """None; any bytes are an error."""
