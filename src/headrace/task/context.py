@@ -17,6 +17,7 @@ from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, StreamsError, UnsupportedError, user_line
 from headrace.functions import check_function
 from headrace.guesses import Face
+from headrace.metrics import StreamsMetrics
 from headrace.near_names import did_you_mean
 from headrace.private_directories import make_private
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator, check_clock
@@ -29,17 +30,17 @@ from headrace.records import (
     RecordContext,
     RecordMetadata,
 )
+from headrace.state.cache import ThreadCache
 from headrace.state.contracts import ChangeLogger, RestoreCallback, StateStore
 from headrace.task.failures import ONE_RECORD
+from headrace.task.state_registry import StateRegistry
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
-    from headrace.metrics import StreamsMetrics
     from headrace.serde import Serde
-    from headrace.state.cache import ThreadCache
     from headrace.state.rocksdb.task_databases import TaskDatabases
     from headrace.task.collector import RecordCollector
-    from headrace.task.state_registry import StateRegistry
+    from headrace.topology.task_plan import TaskPlan
 
 log = logging.getLogger(__name__)
 
@@ -97,33 +98,33 @@ class TaskContext:
     def __init__(
         self,
         task_id: str,
+        plan: TaskPlan,
         config: StreamsConfig,
         *,
-        metrics: StreamsMetrics,
-        cache: ThreadCache,
-        registry: StateRegistry,
+        clock: Callable[[], int],
         state_dir: Path | Callable[[], Path],
-        prefix: str,
-        changelogs: Mapping[str, str],
-        global_stores: Mapping[str, Any],
+        cache: ThreadCache | None = None,
+        metrics: StreamsMetrics | None = None,
+        global_stores: Mapping[str, Any] | None = None,
         partition: int = 0,
     ) -> None:
+        """A host that shares no cache and no metrics between tasks gets new ones."""
         self.task_id = task_id
         self.config = config
         self.application_id = config.application_id
-        self.metrics = metrics
-        self.cache = cache
-        self.registry = registry
-        self.prefix = prefix
+        self.metrics = (metrics or StreamsMetrics.of(config, config.application_id, clock)).for_task(task_id)
+        self.cache = cache if cache is not None else ThreadCache(max(0, config["statestore.cache.max.bytes"]))
+        self.registry = StateRegistry()
+        self.prefix = plan.prefix
         self.partition = partition
-        self.global_stores = global_stores
+        self.global_stores = global_stores or {}
         self.record_context = None
         self.system_time_ms = NO_TIMESTAMP
         self.is_active = False
         self.processor_metadata: dict[str, int] = {}
         self.databases: TaskDatabases | None = None
         """Where stores keep their entries in a task that is put down between batches."""
-        self._changelogs = changelogs
+        self._changelogs = plan.store_to_changelog
         self._state_dir = state_dir
 
     @property

@@ -12,6 +12,7 @@ from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext
 from headrace.state.cache import ThreadCache
+from headrace.task.context import TaskContext
 from headrace.task.handlers import (
     Decision,
     ErrorHandlerContext,
@@ -22,7 +23,6 @@ from headrace.task.handlers import (
 )
 from headrace.task.nodes import SourceNode, connect, make_nodes
 from headrace.task.partition_group import TopicPartition
-from headrace.task.setup import make_context
 from headrace.task.state_registry import ChangelogEntry
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class GlobalTask:
         self.stream_time = NO_TIMESTAMP
         self._clock = clock
         self._deserialization_handler = deserialization_handler or LogAndContinueExceptionHandler().handle
-        self.context = make_context(
+        self.context = TaskContext(
             TASK_ID,
             plan,
             config,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from headrace.errors import IllegalStateError, StreamsError
 from headrace.instants import to_timestamp
@@ -18,10 +18,14 @@ from headrace.processors.columns import Columns
 from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord
 from headrace.task.context import TaskContext
 from headrace.task.failures import headline, place
-from headrace.task.handlers import Decision, ErrorHandlerContext, ask
+from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
 from headrace.task.nodes import SourceNode
 from headrace.task.priority_queue import PriorityQueue
-from headrace.timestamps import TimestampExtractor, fail_on_invalid_timestamp
+from headrace.timestamps import EXTRACTORS, TimestampExtractor, fail_on_invalid_timestamp
+
+if TYPE_CHECKING:
+    from headrace.config import StreamsConfig
+    from headrace.topology.task_plan import TaskPlan
 
 TopicPartition: TypeAlias = tuple[str, int]
 
@@ -419,3 +423,24 @@ class PartitionGroup:
 
 def _head_timestamp(queue: RecordQueue) -> int:
     return NO_TIMESTAMP if queue.head is None else queue.head[0]
+
+
+def make_queue(
+    partition: TopicPartition, node: SourceNode, plan: TaskPlan, context: TaskContext, handler: Handle
+) -> RecordQueue:
+    """The queue of a partition that ``node`` reads, with gauges for what it takes in."""
+    # Records of internal topics must be readable: skipping one would lose what the application wrote itself.
+    is_own = partition[0] in plan.repartition_topics
+    handler = LogAndFailExceptionHandler().handle if is_own else handler
+    queue = RecordQueue(partition, node, _extractor(node, context.config), handler, context)
+    gauge = context.metrics.topic_gauge
+    gauge(node.name, partition[0], "records-consumed-total", lambda: queue.consumed.records)
+    gauge(node.name, partition[0], "bytes-consumed-total", lambda: queue.consumed.size)
+    return queue
+
+
+def _extractor(node: SourceNode, config: StreamsConfig) -> TimestampExtractor:
+    extractor = node.extractor
+    if extractor is None:
+        return config.default_timestamp_extractor
+    return EXTRACTORS[extractor] if isinstance(extractor, str) else extractor

@@ -22,13 +22,13 @@ from headrace.processors.columns import Columns
 from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext
 from headrace.state.cache import ThreadCache
 from headrace.task.collector import ProducerPort, RecordCollector
+from headrace.task.context import TaskContext
 from headrace.task.handlers import deserialization_handler, processing_handler, production_handler
 from headrace.task.nodes import ProcessorNode, SourceNode, connect, make_nodes
-from headrace.task.partition_group import PartitionGroup, TopicPartition
+from headrace.task.partition_group import PartitionGroup, TopicPartition, make_queue
 from headrace.task.processing import Processing
 from headrace.task.progress import CommittedOffset, Progress
 from headrace.task.punctuating import Punctuations
-from headrace.task.setup import make_context, make_queue
 from headrace.task.snapshot import TaskSnapshot, apply_before_init, apply_to_nodes, take_snapshot
 from headrace.task.state_registry import ChangelogEntry
 
@@ -62,7 +62,7 @@ class StreamTask:
         self.plan = plan
         self._clock = clock
         state_dir = state_dir or config.state_dir / config.application_id / task_id
-        self.context = make_context(
+        self.context = TaskContext(
             task_id,
             plan,
             config,
