@@ -178,7 +178,7 @@ class StreamsBuilder(Face):
         [('a', None), ('a', 1)]
         """
         _check_store(store)
-        self._graph.add_graph_node(self._graph.root, StoreNode(store))
+        self._graph.add_graph_node(self._graph.root, StoreNode(store.name, store))
         return self
 
     @operator
@@ -215,7 +215,8 @@ class StreamsBuilder(Face):
         consumed = Consumed(key_serde, value_serde, timestamp_extractor, None, name)
         source_name = suffixed_or_generate(name, names.TABLE_SOURCE_SUFFIX, self._graph, names.SOURCE)
         processor_name = name_or_generate(name, self._graph, names.TABLE_SOURCE)
-        node = GlobalStoreNode(store, source_name, topic, consumed, processor_name, supplier)
+        step = Step(processor_name, supplier)
+        node = GlobalStoreNode(store.name, store, source_name, topic, consumed, step)
         self._graph.add_graph_node(self._graph.root, node)
         return self
 

@@ -150,7 +150,7 @@ class KGroupedTable(View[K, V]):
         # Under a name given by the user all aggregations of this grouping share one repartition topic.
         if self._repartition is None or self.grouped_name is None:
             self._repartition = GroupedTableRepartitionNode(
-                sink_name, source_name, f"{base_name}-repartition", self.key_serde, ChangeSerde(self.value_serde)
+                source_name, sink_name, f"{base_name}-repartition", self.key_serde, ChangeSerde(self.value_serde)
             )
         return self._repartition
 

@@ -168,7 +168,7 @@ class _StreamStreamJoin:
                 self._builder.topology.note_implicit_names(store=store.name, changelog_topic=changelog)
 
     def _add_windowed(self, parent: GraphNode, name: str, store: Any) -> None:
-        self._builder.add_graph_node(parent, WindowedStreamNode(store.name, Step(name, JoinWindow(store))))
+        self._builder.add_graph_node(parent, WindowedStreamNode(name, Step(name, JoinWindow(store))))
 
     def _join_node(self) -> StreamStreamJoinNode:
         windows, joiner, clocks = self._windows, self._joiner, JoinClocks()

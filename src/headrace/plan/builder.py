@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from headrace.config import StreamsConfig, topology_optimizations
-from headrace.errors import TopologyError
+from headrace.errors import TopologyError, user_line
 from headrace.plan import names, optimize
 from headrace.plan.graph import GraphNode, RootNode, StreamSourceNode, TableSuppressNode
 from headrace.topology import Topology
@@ -21,7 +21,7 @@ class GraphBuilder:
 
     def __init__(self, topology: Topology) -> None:
         self.topology = topology
-        self.root: GraphNode = RootNode()
+        self.root: GraphNode = RootNode("root")
         self.nodes: dict[GraphNode, None] = {}
         """Every node but the root, in the order they were added."""
         self.repartitions = optimize.KeyChangers()
@@ -64,6 +64,7 @@ class GraphBuilder:
         """Put ``child`` below ``parents``; it will be written after all that was added before it."""
         for parent in (parents,) if isinstance(parents, GraphNode) else tuple(parents):
             parent.add_child(child)
+            child.built_at = child.built_at or user_line()
             child.priority = next(self._next_priority)
             self.nodes[child] = None
             self.repartitions.note(child)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import ArgumentError, TopologyError, user_line
+from headrace.errors import ArgumentError, TopologyError
 from headrace.processors.api import provided_stores
 
 if TYPE_CHECKING:
@@ -31,24 +31,23 @@ class Step:
         topology.add_processor(self.name, self.supplier, parents)
 
 
+@dataclass(eq=False)
 class GraphNode(ABC):
     """A node of the logical graph. Children and parents keep the order in which they were added."""
 
-    def __init__(
-        self, name: str, *, key_changing: bool = False, value_changing: bool = False, merge: bool = False
-    ) -> None:
-        self.name = name
-        self.key_changing = key_changing
-        self.value_changing = value_changing
-        self.merge = merge
-        self.priority = -1
-        self.written = False
-        self.output_versioned: bool | None = None
-        """Whether the output is versioned; None where the parents decide."""
-        self.relaxed_null_key_join = False
-        self.built_at = user_line()
-        self._children: dict[GraphNode, None] = {}
-        self._parents: dict[GraphNode, None] = {}
+    name: str
+    key_changing: bool = field(default=False, kw_only=True)
+    value_changing: bool = field(default=False, kw_only=True)
+    merge: bool = field(default=False, kw_only=True)
+    priority: int = field(default=-1, init=False)
+    written: bool = field(default=False, init=False)
+    output_versioned: bool | None = field(default=None, init=False)
+    """Whether the output is versioned; None where the parents decide."""
+    relaxed_null_key_join: bool = field(default=False, init=False)
+    built_at: str | None = field(default=None, init=False)
+    """The user's line, as soon as the node is part of a graph."""
+    _children: dict[GraphNode, None] = field(default_factory=dict, init=False, repr=False)
+    _parents: dict[GraphNode, None] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def children(self) -> list[GraphNode]:
@@ -79,9 +78,6 @@ class GraphNode(ABC):
 
 
 class RootNode(GraphNode):
-    def __init__(self) -> None:
-        super().__init__("root")
-
     def write(self, topology: Topology) -> None: ...
 
 
@@ -95,15 +91,23 @@ class Consumed:
     offset_reset: Any = None
     name: str | None = None
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What sources and global stores of a topology are told."""
+        return {
+            "key_serde": self.key_serde,
+            "value_serde": self.value_serde,
+            "timestamp_extractor": self.timestamp_extractor,
+        }
 
+
+@dataclass(eq=False)
 class StreamSourceNode(GraphNode):
     """Reads one or more topics, or those that match a pattern."""
 
-    def __init__(self, name: str, topics: Sequence[str] | None, pattern: Any | None, consumed: Consumed) -> None:
-        super().__init__(name)
-        self.topics = None if topics is None else tuple(topics)
-        self.pattern = pattern
-        self.consumed = consumed
+    topics: tuple[str, ...] | None
+    pattern: Any | None
+    consumed: Consumed
 
     def absorb(self, other: StreamSourceNode) -> None:
         if self.consumed.offset_reset != other.consumed.offset_reset:
@@ -114,79 +118,52 @@ class StreamSourceNode(GraphNode):
             self.add_child(child)
 
     def write(self, topology: Topology) -> None:
-        topology.add_source(
-            self.name,
-            topics=self.topics,
-            pattern=self.pattern,
-            key_serde=self.consumed.key_serde,
-            value_serde=self.consumed.value_serde,
-            timestamp_extractor=self.consumed.timestamp_extractor,
-            offset_reset=self.consumed.offset_reset,
-        )
+        reset = self.consumed.offset_reset
+        topology.add_source(self.name, self.topics, pattern=self.pattern, offset_reset=reset, **self.consumed.reading)
 
 
+@dataclass(eq=False)
 class TableSourceNode(GraphNode):
     """Reads a topic as a table, or as a global table."""
 
-    def __init__(
-        self, name: str, source_name: str, topic: str, consumed: Consumed, step: Step, *, is_global: bool = False
-    ) -> None:
-        super().__init__(name)
-        self.source_name = source_name
-        self.topic = topic
-        self.consumed = consumed
-        self.step = step
-        self.is_global = is_global
-        self.reuse_source_topic = False
+    source_name: str
+    topic: str
+    consumed: Consumed
+    step: Step
+    is_global: bool = field(default=False, kw_only=True)
+    reuse_source_topic: bool = field(default=False, init=False)
 
     def write(self, topology: Topology) -> None:
-        consumed = self.consumed
+        source, consumed, step = self.source_name, self.consumed, self.step
         if self.is_global:
-            (store,) = provided_stores(self.step.supplier)
+            (store,) = provided_stores(step.supplier)
             topology.add_global_store(
-                store,
-                self.source_name,
-                self.topic,
-                self.step.name,
-                self.step.supplier,
-                key_serde=consumed.key_serde,
-                value_serde=consumed.value_serde,
-                timestamp_extractor=consumed.timestamp_extractor,
-                reprocess_on_restore=False,
+                store, source, self.topic, step.name, step.supplier, reprocess_on_restore=False, **consumed.reading
             )
             return
-        topology.add_source(
-            self.source_name,
-            topics=(self.topic,),
-            key_serde=consumed.key_serde,
-            value_serde=consumed.value_serde,
-            timestamp_extractor=consumed.timestamp_extractor,
-            offset_reset=consumed.offset_reset,
-        )
-        self.step.write(topology, self.source_name)
+        topology.add_source(source, (self.topic,), offset_reset=consumed.offset_reset, **consumed.reading)
+        step.write(topology, source)
         if self.reuse_source_topic:
-            for store in provided_stores(self.step.supplier):
+            for store in provided_stores(step.supplier):
                 store.with_logging_disabled()
                 topology.connect_source_store_and_topic(store.name, self.topic)
 
 
+@dataclass(eq=False)
 class ProcessorGraphNode(GraphNode):
     """One processor below the node's parents."""
 
-    def __init__(self, name: str, step: Step, **flags: bool) -> None:
-        super().__init__(name, **flags)
-        self.step = step
+    step: Step
 
     def write(self, topology: Topology) -> None:
         self.step.write(topology, *self.parent_names)
 
 
+@dataclass(eq=False)
 class StateConnectorNode(ProcessorGraphNode):
     """A processor that uses stores it does not bring along (Java: ProcessorToStateConnectorNode)."""
 
-    def __init__(self, name: str, step: Step, store_names: Sequence[str], **flags: bool) -> None:
-        super().__init__(name, step, **flags)
-        self.store_names = tuple(store_names)
+    store_names: Sequence[str]
 
     def write(self, topology: Topology) -> None:
         super().write(topology)
@@ -194,20 +171,15 @@ class StateConnectorNode(ProcessorGraphNode):
             topology.connect_processor_and_state_stores(self.step.name, *self.store_names)
 
 
+@dataclass(eq=False)
 class GracePeriodNode(ProcessorGraphNode):
     """A windowed aggregation; ``suppress`` looks for its grace period."""
 
-    def __init__(self, name: str, step: Step, grace_ms: int) -> None:
-        super().__init__(name, step)
-        self.grace_ms = grace_ms
+    grace_ms: int
 
 
 class WindowedStreamNode(ProcessorGraphNode):
     """Keeps one side of a stream-stream join in its window store."""
-
-    def __init__(self, store_name: str, step: Step) -> None:
-        super().__init__(step.name, step)
-        self.store_name = store_name
 
 
 class VersionedSemanticsNode(ProcessorGraphNode):
@@ -225,60 +197,39 @@ class TableSuppressNode(ProcessorGraphNode):
     """Holds results back; not allowed on versioned tables."""
 
 
+@dataclass(eq=False)
 class StoreNode(GraphNode):
-    def __init__(self, builder: Any) -> None:
-        super().__init__(builder.name)
-        self.builder = builder
+    builder: Any
 
     def write(self, topology: Topology) -> None:
         topology.add_state_store(self.builder)
 
 
-class GlobalStoreNode(GraphNode):
+@dataclass(eq=False)
+class GlobalStoreNode(StoreNode):
     """A global store filled by the user's processor."""
 
-    def __init__(
-        self, builder: Any, source_name: str, topic: str, consumed: Consumed, processor_name: str, supplier: Any
-    ) -> None:
-        super().__init__(builder.name)
-        self.builder = builder
-        self.source_name = source_name
-        self.topic = topic
-        self.consumed = consumed
-        self.processor_name = processor_name
-        self.supplier = supplier
+    source_name: str
+    topic: str
+    consumed: Consumed
+    step: Step
 
     def write(self, topology: Topology) -> None:
         self.builder.with_logging_disabled()
+        step = self.step
         topology.add_global_store(
-            self.builder,
-            self.source_name,
-            self.topic,
-            self.processor_name,
-            self.supplier,
-            key_serde=self.consumed.key_serde,
-            value_serde=self.consumed.value_serde,
-            timestamp_extractor=self.consumed.timestamp_extractor,
-            reprocess_on_restore=True,
+            self.builder, self.source_name, self.topic, step.name, step.supplier, **self.consumed.reading
         )
 
 
+@dataclass(eq=False)
 class StreamSinkNode(GraphNode):
     """Writes to a topic, or to the topic an extractor names."""
 
-    def __init__(
-        self,
-        name: str,
-        target: str | Callable[..., str],
-        key_serde: Serde[Any] | None,
-        value_serde: Serde[Any] | None,
-        partitioner: Any | None,
-    ) -> None:
-        super().__init__(name)
-        self.target = target
-        self.key_serde = key_serde
-        self.value_serde = value_serde
-        self.partitioner = partitioner
+    target: str | Callable[..., str]
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any] | None
+    partitioner: Any | None
 
     def write(self, topology: Topology) -> None:
         """Add the sink. Windowed keys are partitioned by their inner key."""
@@ -339,39 +290,37 @@ class RepartitionNode(GraphNode):
         )
 
 
+@dataclass(eq=False)
 class GroupedTableRepartitionNode(GraphNode):
-    """The repartition below ``KTable.group_by``: sink and source only. ``value_serde`` carries changes."""
+    """The repartition below ``KTable.group_by``: sink and source only. The node's name is the source's.
 
-    def __init__(
-        self, sink_name: str, source_name: str, topic: str, key_serde: Serde[Any] | None, value_serde: Serde[Any]
-    ) -> None:
-        super().__init__(source_name)
-        self.sink_name = sink_name
-        self.source_name = source_name
-        self.topic = topic
-        self.key_serde = key_serde
-        self.value_serde = value_serde
+    ``value_serde`` carries changes.
+    """
+
+    sink_name: str
+    topic: str
+    key_serde: Serde[Any] | None
+    value_serde: Serde[Any]
 
     def write(self, topology: Topology) -> None:
         topology.add_internal_topic(self.topic, None)
         topology.add_sink(
             self.sink_name, self.topic, self.parent_names, key_serde=self.key_serde, value_serde=self.value_serde
         )
-        topology.add_repartition_source(
-            self.source_name, self.topic, key_serde=self.key_serde, value_serde=self.value_serde
-        )
+        topology.add_repartition_source(self.name, self.topic, key_serde=self.key_serde, value_serde=self.value_serde)
 
 
+@dataclass(eq=False)
 class StreamStreamJoinNode(GraphNode):
     """Both sides of a windowed join and the node that merges their results."""
 
-    def __init__(
-        self, name: str, this: Step, other: Step, merge: Step, self_join: Step, this_windowed: str, other_windowed: str
-    ) -> None:
-        super().__init__(name)
-        self.this, self.other, self.merge_step, self.self_join = this, other, merge, self_join
-        self.this_windowed, self.other_windowed = this_windowed, other_windowed
-        self.is_self_join = False
+    this: Step
+    other: Step
+    merge_step: Step
+    self_join: Step
+    this_windowed: str
+    other_windowed: str
+    is_self_join: bool = field(default=False, init=False)
 
     def write(self, topology: Topology) -> None:
         if self.is_self_join:
@@ -382,17 +331,14 @@ class StreamStreamJoinNode(GraphNode):
         self.merge_step.write(topology, self.this.name, self.other.name)
 
 
+@dataclass(eq=False)
 class StreamTableJoinNode(GraphNode):
     """A stream looking up a table; ``store_names`` is empty for a global table."""
 
-    def __init__(
-        self, name: str, step: Step, store_names: Sequence[str], grace_ms: int | None, *, is_global: bool = False
-    ) -> None:
-        super().__init__(name)
-        self.step = step
-        self.store_names = tuple(store_names)
-        self.grace_ms = grace_ms
-        self.is_global = is_global
+    step: Step
+    store_names: Sequence[str]
+    grace_ms: int | None
+    is_global: bool = field(default=False, kw_only=True)
 
     def write(self, topology: Topology) -> None:
         """Add the join, connect the table's stores and check that the table can serve a grace period."""
@@ -420,24 +366,17 @@ class StreamTableJoinNode(GraphNode):
             )
 
 
+@dataclass(eq=False)
 class TableTableJoinNode(GraphNode):
     """Both sides of a primary-key table join and the node that merges their results."""
 
-    def __init__(
-        self,
-        name: str,
-        this: Step,
-        other: Step,
-        merge: Step,
-        this_parent: str,
-        other_parent: str,
-        this_store_names: Sequence[str],
-        other_store_names: Sequence[str],
-    ) -> None:
-        super().__init__(name)
-        self.this, self.other, self.merge_step = this, other, merge
-        self.this_parent, self.other_parent = this_parent, other_parent
-        self.this_store_names, self.other_store_names = tuple(this_store_names), tuple(other_store_names)
+    this: Step
+    other: Step
+    merge_step: Step
+    this_parent: str
+    other_parent: str
+    this_store_names: Sequence[str]
+    other_store_names: Sequence[str]
 
     def enable_versioned_semantics(self, parent_name: str) -> None:
         for step, parent in ((self.this, self.this_parent), (self.other, self.other_parent)):
