@@ -28,6 +28,15 @@ def to_ms(duration: Duration, name: str) -> int:
     raise ArgumentError(message, hint=f"For example {name}=timedelta(minutes=5).")
 
 
+def not_negative(duration: Duration, name: str) -> int:
+    """``duration`` in whole milliseconds, of which there cannot be less than none."""
+    ms = to_ms(duration, name)
+    if ms < 0:
+        message = f"{name} cannot be negative ({ms} ms)"
+        raise ArgumentError(message)
+    return ms
+
+
 def timeout_seconds(timeout: Duration | None, name: str = "timeout") -> float | None:
     """How long to wait at most, in seconds; None stays None.
 

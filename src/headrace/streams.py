@@ -26,8 +26,8 @@ from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
-from headrace.lifecycle.idle_settings import warn_of_idle_settings
 from headrace.lifecycle.listener_thread import ListenerThread
+from headrace.lifecycle.preflight import warn_of_idle_settings
 from headrace.lifecycle.program_end import end_with_program
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
@@ -40,7 +40,7 @@ from headrace.query.metadata import ApplicationMetadata, InstanceIds, Partitione
 from headrace.serde.given import given_serde
 from headrace.state.query import check_query
 from headrace.topology import Topology
-from headrace.topology.given import check_topology
+from headrace.topology.topology import check_topology
 from headrace.waiting import LONGEST_SECONDS, LimitedLock, all_stacks, join
 
 if TYPE_CHECKING:
@@ -190,8 +190,7 @@ class Streams(Face):
                 self._run.close()
                 message = f"application {self.application_id} was closed while it was started"
                 raise IllegalStateError(message)
-            for listener in self._standbys:
-                self._run.replicas.standbys.listen(listener)
+            self._run.replicas.standbys += self._standbys
             try:
                 self._run.start()
             except BaseException as error:

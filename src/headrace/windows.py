@@ -12,7 +12,7 @@ from typing import Any, Generic
 
 import msgspec
 
-from headrace.durations import Duration, to_ms
+from headrace.durations import Duration, not_negative, to_ms
 from headrace.errors import ArgumentError
 from headrace.guesses import Face
 from headrace.instants import Instant, to_timestamp
@@ -105,14 +105,6 @@ class Windowed(msgspec.Struct, Generic[K], frozen=True):
         return f"[{self.key}@{self.window.start}/{self.window.end}]"
 
 
-def _not_negative(duration: Duration, name: str) -> int:
-    ms = to_ms(duration, name)
-    if ms < 0:
-        message = f"{name} cannot be negative ({ms} ms)"
-        raise ArgumentError(message)
-    return ms
-
-
 def _grace_text(grace_ms: int) -> str:
     return f", grace={grace_ms}" if grace_ms else ""
 
@@ -139,7 +131,7 @@ class TimeWindows(Face):
         if not 0 < self.advance_ms <= self.size_ms:
             message = f"advance must lie between 1 ms and the window size, {self.size_ms} ms ({self.advance_ms} ms)"
             raise ArgumentError(message)
-        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+        self.grace_ms = 0 if grace is None else not_negative(grace, "grace")
 
     def __repr__(self) -> str:
         advance = "" if self.advance_ms == self.size_ms else f", advance={self.advance_ms}"
@@ -207,8 +199,8 @@ class SlidingWindows(Face):
     __slots__ = ("difference_ms", "grace_ms")
 
     def __init__(self, difference: Duration, grace: Duration | None = None) -> None:
-        self.difference_ms = _not_negative(difference, "difference")
-        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+        self.difference_ms = not_negative(difference, "difference")
+        self.grace_ms = 0 if grace is None else not_negative(grace, "grace")
 
     def __repr__(self) -> str:
         return f"SlidingWindows({self.difference_ms}{_grace_text(self.grace_ms)})"
@@ -230,8 +222,8 @@ class SessionWindows(Face):
     __slots__ = ("gap_ms", "grace_ms")
 
     def __init__(self, gap: Duration, grace: Duration | None = None) -> None:
-        self.gap_ms = _not_negative(gap, "gap")
-        self.grace_ms = 0 if grace is None else _not_negative(grace, "grace")
+        self.gap_ms = not_negative(gap, "gap")
+        self.grace_ms = 0 if grace is None else not_negative(grace, "grace")
 
     def __repr__(self) -> str:
         return f"SessionWindows({self.gap_ms}{_grace_text(self.grace_ms)})"
@@ -266,11 +258,11 @@ class JoinWindows(Face):
             raise ArgumentError(
                 "a join window needs a difference, or both before and after", hint="JoinWindows(timedelta(minutes=5))"
             )
-        base = 0 if difference is None else _not_negative(difference, "difference")
+        base = 0 if difference is None else not_negative(difference, "difference")
         self.before_ms = base if before is None else to_ms(before, "before")
         self.after_ms = base if after is None else to_ms(after, "after")
         self.eager = eager
-        self.grace_ms = _DAY_MS * eager if grace is None else _not_negative(grace, "grace")
+        self.grace_ms = _DAY_MS * eager if grace is None else not_negative(grace, "grace")
         if self.size_ms < 0:
             message = f"a join window must not end before it starts (before {self.before_ms}, after {self.after_ms})"
             raise ArgumentError(message)

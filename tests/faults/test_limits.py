@@ -8,12 +8,12 @@ import signal
 from pathlib import Path
 
 from headrace import failpoints
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.state.rocksdb.task_databases import FAILPOINTS
 from tests.faults.scene import IS_LONG, Scene
 
 KILLS = 200 if IS_LONG else 20
-POINTS = [*FAILPOINTS, places.BEFORE_CATALOG, places.INSIDE_CATALOG, places.AFTER_CATALOG]
+POINTS = [*FAILPOINTS, crash_points.BEFORE_CATALOG, crash_points.INSIDE_CATALOG, crash_points.AFTER_CATALOG]
 
 
 def start(directory: str, failpoint: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from headrace import StreamsBuilder, Topology, failpoints, serdes, stores
 from headrace.batch.local import LocalEngine
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.errors import FencedError
 from headrace.lifecycle.state_directory import clean_up
 from headrace.state.shared_memory import Leftover, leftovers, memory_directory
@@ -41,7 +41,9 @@ def run(directory: Path, failpoint: str | None = None, **options: Any) -> None:
 
 def killed(directory: Path) -> None:
     """Run it in a process of its own, which is killed before it commits."""
-    process = multiprocessing.get_context("spawn").Process(target=run, args=(directory, f"{places.BEFORE_CATALOG}:1"))
+    process = multiprocessing.get_context("spawn").Process(
+        target=run, args=(directory, f"{crash_points.BEFORE_CATALOG}:1")
+    )
     process.start()
     process.join(timeout=120)
     assert process.exitcode == -signal.SIGKILL

@@ -10,7 +10,7 @@ import pytest
 
 import headrace
 from headrace.config import StreamsConfig
-from headrace.lifecycle.idle_settings import warn_of_idle_settings
+from headrace.lifecycle.preflight import warn_of_idle_settings
 from headrace.settings import SETTINGS, WITHOUT_EFFECT
 
 SOURCE = Path(headrace.__file__).parent

@@ -23,7 +23,7 @@ class Effect(Enum):
 
     NOTE = "note"
     NEW = "new"
-    MOVE = "move"
+    RESTORE = "restore"
     REBUILD = "rebuild"
     REFUSE = "refuse"
 
@@ -51,7 +51,7 @@ class Upgrade:
     @property
     def anew(self) -> frozenset[str]:
         """The stores of tasks whose local copies are not to be used: they moved, changed, or are new."""
-        return self._with(Effect.MOVE, Effect.REBUILD, Effect.NEW)
+        return self._with(Effect.RESTORE, Effect.REBUILD, Effect.NEW)
 
     @property
     def rebuilt(self) -> frozenset[str]:
@@ -153,7 +153,7 @@ def _moved(old: StoreShape, new: StoreShape) -> Change:
     if _has_only_copies(old, new):
         text += "; it has no changelog, so its content cannot follow"
         return Change(Effect.REFUSE, new.name, text, f"{_STAY}. {_NEW_NAME}")
-    return Change(Effect.MOVE, new.name, f"{text}; {_source_of(new)}")
+    return Change(Effect.RESTORE, new.name, f"{text}; {_source_of(new)}")
 
 
 def _source_of(store: StoreShape) -> str:

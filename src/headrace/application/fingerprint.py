@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.application.lineage import comes_by_hash, lineages
-from headrace.application.serde_formats import format_of
 from headrace.errors import HeadraceError, UpgradeError
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.json_values import JsonSerde
+from headrace.serde.primitives import BooleanSerde, FloatingSerde, IntegerSerde, StringSerde, UuidSerde
 from headrace.state.kinds import StoreKind
 
 if TYPE_CHECKING:
@@ -190,3 +191,17 @@ def _layout(store: Any) -> str:
 def _sample(builder: Any) -> Any:
     """A store that is never opened, to be asked for its kind. A builder of the user's is left alone."""
     return builder.build() if type(builder).__module__.startswith("headrace.") else builder
+
+
+def format_of(serde: Any) -> str:
+    """The name of what a serde writes: enough to see that two of ours do not fit each other.
+
+    Nothing where it is the user's own, or depends on more than the class.
+
+    >>> format_of(serdes.long()), format_of(serdes.json()), format_of(serdes.bytes())
+    ('long', 'json', '')
+    """
+    if isinstance(serde, JsonSerde):
+        return "json"
+    known = (StringSerde, IntegerSerde, FloatingSerde, BooleanSerde, UuidSerde)
+    return serde.name.removesuffix("()") if isinstance(serde, known) else ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from headrace.batch.collecting import fewer_collections
+from headrace.batch.garbage import fewer_collections
 from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.reading import Reading

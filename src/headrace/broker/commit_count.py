@@ -12,9 +12,9 @@ import zlib
 from pathlib import Path
 
 from headrace.broker.disk import FILE_MODE, explained
+from headrace.machine import boot_id
 
 _ENTRY = struct.Struct(">Q16s?")
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class CommitCount:
@@ -23,7 +23,7 @@ class CommitCount:
     def __init__(self, path: Path, *, fsync: bool) -> None:
         self.path = path
         self._fsync = fsync
-        self._boot = _boot()
+        self._boot = bytes.fromhex(boot_id().replace("-", "")) or bytes(16)
 
     def write(self, commits: int) -> None:
         """Note that the commit of that number is done."""
@@ -47,13 +47,6 @@ class CommitCount:
         commits, boot, is_durable = _ENTRY.unpack(entry)
         # Without fsync the last commits do not survive the machine, and nobody was promised that they would.
         return int(commits) if is_durable or boot == self._boot else 0
-
-
-def _boot() -> bytes:
-    try:
-        return bytes.fromhex(_BOOT_ID.read_text(encoding="ascii").strip().replace("-", ""))
-    except (OSError, ValueError):
-        return bytes(16)
 
 
 def _checksum(entry: bytes) -> bytes:

@@ -29,11 +29,11 @@ from pathlib import Path
 from headrace import failpoints
 from headrace.broker import (
     compaction,
+    crash_points,
     decisions,
     groups,
     leases,
     log,
-    places,
     producers,
     retention,
     rewriting,
@@ -148,11 +148,11 @@ class EmbeddedBroker:
         with SegmentStage(self._disk, f"appended-{uuid.uuid4().hex}", self._staged_topic) as stage:
             self._stage(records, stage)
             segments = stage.segments()
-        failpoints.reach(places.BEFORE_CATALOG)
+        failpoints.reach(crash_points.BEFORE_CATALOG)
         with self._catalog.write() as connection:
             appended = self._register(connection, segments, producer_id, sequence)
-            failpoints.reach(places.INSIDE_CATALOG)
-        failpoints.reach(places.AFTER_CATALOG)
+            failpoints.reach(crash_points.INSIDE_CATALOG)
+        failpoints.reach(crash_points.AFTER_CATALOG)
         if appended.repeated:
             self._drop_unregistered(segments)
         else:
@@ -243,11 +243,11 @@ class EmbeddedBroker:
     def decide(self, decision: Decision) -> Outcome:
         """Let a batch count, which also lets readers see it. The outcome is always known."""
         segments = [segment for staged in decision.staged for segment in unpack(staged)]
-        failpoints.reach(places.BEFORE_CATALOG)
+        failpoints.reach(crash_points.BEFORE_CATALOG)
         with self._catalog.write() as connection:
             ranges = decisions.decide(connection, self._disk, decision, segments, self._clock.now_ms())
-            failpoints.reach(places.INSIDE_CATALOG)
-        failpoints.reach(places.AFTER_CATALOG)
+            failpoints.reach(crash_points.INSIDE_CATALOG)
+        failpoints.reach(crash_points.AFTER_CATALOG)
         if ranges is None:
             self._drop_unregistered(segments)
         else:

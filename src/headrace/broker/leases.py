@@ -13,7 +13,6 @@ import os
 import socket
 import sqlite3
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +20,7 @@ from headrace.broker.catalog import Catalog
 from headrace.broker.clock import Clock
 from headrace.broker.port import Owner
 from headrace.errors import ArgumentError, FencedError, LeaseHeldError
+from headrace.machine import boot_id
 
 
 class _Held(NamedTuple):
@@ -106,7 +106,7 @@ def label_of(application: str) -> str:
 
 def process_mark(pid: int) -> str:
     """Tells a process from a later one with the same number: this start of the machine, its namespace, its start."""
-    return f"{_boot()}/{_namespace()}/{_start_of(pid)}"
+    return f"{boot_id()}/{_namespace()}/{_start_of(pid)}"
 
 
 def _next_epoch(connection: sqlite3.Connection, application: str) -> int:
@@ -129,7 +129,7 @@ def _is_live(held: _Held, now: int) -> bool:
     if held.host != socket.gethostname():
         return True
     boot, namespace, start = held.process.split("/")
-    if boot != _boot():
+    if boot != boot_id():
         return False
     return namespace != _namespace() or start == _start_of(held.pid)
 
@@ -146,14 +146,6 @@ def _refusal(application: str, held: _Held, now: int) -> LeaseHeldError:
 def _shown(held: _Held) -> str:
     since = datetime.fromtimestamp(held.since_ms / 1000).astimezone().isoformat(sep=" ", timespec="seconds")
     return f"process {held.pid} on host {held.host}, since {since}"
-
-
-@lru_cache(maxsize=1)
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
 
 
 def _namespace() -> str:

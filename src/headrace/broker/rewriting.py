@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace import failpoints
-from headrace.broker import log, places, topics
+from headrace.broker import crash_points, log, topics
 from headrace.broker.arrays import int64_array
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
@@ -106,8 +106,8 @@ def swap(
         swapped = log.replace(connection, partition, old, new)
         change = "UPDATE partitions SET cleaned_offset = max(cleaned_offset, ?) WHERE id = ?"
         connection.execute(change, (cleaned_to if swapped else 0, partition.id))
-        failpoints.reach(places.COMPACTION_SWAP)
-    failpoints.reach(places.COMPACTION_SWAPPED)
+        failpoints.reach(crash_points.COMPACTION_SWAP)
+    failpoints.reach(crash_points.COMPACTION_SWAPPED)
     files = [segment.file for segment in old] if swapped else [placed.built.file for placed in new]
     for file in files:
         if file is not None:

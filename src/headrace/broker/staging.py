@@ -17,7 +17,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from headrace import failpoints
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.broker.disk import Disk
 from headrace.broker.port import Handover
 from headrace.broker.segments import (
@@ -114,7 +114,7 @@ class SegmentWriter:
             self._append(memoryview(END_MARK))
             self.size += len(END_MARK)
             self._disk.flush(self._file)
-            failpoints.reach(places.SEGMENT_WRITTEN)
+            failpoints.reach(crash_points.SEGMENT_WRITTEN)
         return Built(
             records=sum(chunk.records for chunk in self._chunks),
             next=self.next,

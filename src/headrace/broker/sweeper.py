@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from headrace import failpoints
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
 
@@ -41,7 +41,7 @@ def _sweep(catalog: Catalog, disk: Disk, suspects: list[tuple[str, float]], now_
     with catalog.write() as connection:
         orphans = [file for file, changed in suspects if _is_orphan(connection, file, changed, now_ms, grace_ms)]
         for file in orphans:
-            failpoints.reach(places.SWEEP)
+            failpoints.reach(crash_points.SWEEP)
             disk.remove(file)
     return orphans
 

@@ -7,9 +7,11 @@ control characters are shown, never sent to the terminal.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -146,3 +148,22 @@ def _cell(value: object) -> Text:
     if value is None:
         return Text("-")
     return Text(f"{value:,}" if isinstance(value, int) else clean(str(value)))
+
+
+@contextmanager
+def warnings_as_notes(note: Callable[[str], None]) -> Iterator[None]:
+    """Hand every warning and error that is logged inside the block to ``note``, and to nobody else."""
+
+    class Notes(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            note(f"{record.levelname.lower()}: {record.getMessage()}")
+
+    notes, logger = Notes(logging.WARNING), logging.getLogger("headrace")
+    # Spark's client gives Python's root logger a handler when a connection is lost: nothing is to be told twice.
+    propagate, logger.propagate = logger.propagate, False
+    logger.addHandler(notes)
+    try:
+        yield
+    finally:
+        logger.removeHandler(notes)
+        logger.propagate = propagate

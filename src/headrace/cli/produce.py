@@ -11,13 +11,12 @@ from typing import Annotated, BinaryIO
 import typer
 
 from headrace.broker.port import Broker, NewRecord
-from headrace.cli.escapes import unescaped
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.cli.output import counted
 from headrace.cli.positions import time_of
 from headrace.cli.record_lines import LineReader, batches, header_of
 from headrace.cli.session import Session, command
-from headrace.cli.text_serdes import NAMES, text_serde
+from headrace.cli.text_serdes import NAMES, text_serde, unescaped
 from headrace.errors import HeadraceError, UnknownTopicError
 from headrace.records import Headers
 

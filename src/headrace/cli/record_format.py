@@ -8,10 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.cli.escapes import unescaped
 from headrace.cli.exits import UsageError
 from headrace.cli.output import clean_lines
-from headrace.cli.text_serdes import TextSerde, to_json
+from headrace.cli.text_serdes import TextSerde, to_json, unescaped
 from headrace.errors import SerializationError
 from headrace.records import Headers, RawRecord
 

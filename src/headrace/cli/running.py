@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.console import Console
 
 from headrace.cli import exits
-from headrace.cli.log_notes import warnings_as_notes
+from headrace.cli.output import warnings_as_notes
 from headrace.cli.program import MODULE
 from headrace.cli.program_config import ProgramApplication, load_application
 from headrace.cli.run_panel import Panel

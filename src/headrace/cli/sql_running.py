@@ -13,8 +13,7 @@ import typer
 
 from headrace.cli import exits
 from headrace.cli.exits import UsageError
-from headrace.cli.log_notes import warnings_as_notes
-from headrace.cli.output import counted
+from headrace.cli.output import counted, warnings_as_notes
 from headrace.cli.session import Session
 from headrace.cli.sql_failures import Failures
 from headrace.cli.sql_shell import Shell, Terminal

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Protocol
 
 from headrace.cli.sql_show import AnswerScreen
-from headrace.cli.sql_words import completions
 from headrace.database import Database
 from headrace.errors import HeadraceError
 from headrace.private_directories import make_private
+from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.errors import SqlError
+from headrace.sql.functions.registry import Registry
+from headrace.sql.keywords import KEYWORDS
 from headrace.sql.text.splitting import is_ended
 
 PROMPT, MORE = "sql> ", "...> "
@@ -173,3 +175,21 @@ def _completer(database: Database) -> Callable[[str, int], str | None]:
         return found[number] if number < len(found) else None
 
     return complete
+
+
+_COMMANDS = ("\\help", "\\q", "\\run")
+
+
+def completions(word: str, catalog: Catalog, functions: Registry) -> list[str]:
+    """What may be meant, in the case in which it was begun.
+
+    >>> completions("sele", Catalog(), Registry())
+    ['select']
+    """
+    if word.startswith("\\"):
+        return [command for command in _COMMANDS if command.startswith(word)]
+    names = {*catalog.sources, *catalog.types}
+    columns = {column.name for source in catalog.sources.values() for column in source.schema}
+    known = KEYWORDS | names | columns | functions.names.keys()
+    found = sorted(each for each in known if each.startswith(word.upper()))
+    return [each.lower() for each in found] if word and word.islower() else found

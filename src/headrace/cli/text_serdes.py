@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,3 +189,22 @@ _COMPOUND: dict[str, Callable[[str, str], TextSerde]] = {
     "session_windowed": _session_windowed,
     "avro": _avro,
 }
+
+
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_LETTERS = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"0": b"\0", b"\\": b"\\"}
+
+
+def unescaped(text: str) -> bytes:
+    r"""The bytes that ``text`` stands for; an unknown escape stays as it is.
+
+    >>> unescaped(r"a\tb\x00\q")
+    b'a\tb\x00\\q'
+    """
+    return _ESCAPE.sub(_character, text.encode(errors="surrogateescape"))
+
+
+def _character(found: re.Match[bytes]) -> bytes:
+    if found[1].startswith(b"x") and len(found[1]) == 3:
+        return bytes([int(found[1][1:], 16)])
+    return _LETTERS.get(found[1], found[0])

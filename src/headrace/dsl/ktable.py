@@ -13,13 +13,13 @@ from headrace.dsl.operator import check_function, operator, operator_with, taken
 from headrace.dsl.view import View
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
-from headrace.plan.grace import grace_above
 from headrace.plan.graph import (
     ProcessorGraphNode,
     StateConnectorNode,
     Step,
     TableSuppressNode,
     VersionedSemanticsNode,
+    grace_above,
 )
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import name_or_generate

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -30,11 +31,14 @@ from headrace.errors import (
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.worker_python import check_worker_python
 from headrace.optional import extra_for
+from headrace.settings import WITHOUT_EFFECT
 from headrace.state.shared_memory import SHARED_MEMORY
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.topology import Topology, TopologyPlan
+
+log = logging.getLogger(__name__)
 
 LEAST_DISK = 64 << 20
 LEAST_SHARED_MEMORY = 16 << 20
@@ -252,3 +256,10 @@ def _topics_at(address: str) -> set[str]:
 
 def _mib(count: int) -> str:
     return f"{count / (1 << 20):,.0f} MiB"
+
+
+def warn_of_idle_settings(config: StreamsConfig) -> None:
+    """One line for all settings that were given and that nobody reads."""
+    idle = [f"{name} ({WITHOUT_EFFECT[name]})" for name in config.originals if name in WITHOUT_EFFECT]
+    if idle:
+        log.warning("these settings have no effect here: %s", ", ".join(idle))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.clock import now_ms
 from headrace.errors import ConfigError
-from headrace.metrics.stats import Count, Gauge, Samples, Stat, Total
+from headrace.metrics.stats import Count, Samples, Stat, Total
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -197,7 +197,8 @@ class StreamsMetrics:
 
     def topic_gauge(self, node: str, topic: str, name: str, read: Callable[[], float]) -> None:
         """A count of records or bytes that a source or sink keeps itself."""
-        self._gauge(name, "stream-topic-metrics", (*self._node_tags(node), ("topic", topic)), read)
+        metric = MetricName(name, "stream-topic-metrics", (*self._node_tags(node), ("topic", topic)))
+        self._registry.measures[metric] = lambda now_ms: read()
 
     # What users may add
 
@@ -244,17 +245,6 @@ class StreamsMetrics:
     def _metric(self, sensor: Sensor, name: MetricName, measure: Callable[[int], float]) -> None:
         sensor.metric_names.append(name)
         self._registry.measures[name] = measure
-
-    def _gauge(
-        self,
-        name: str,
-        group: str,
-        tags: tuple[tuple[str, str], ...],
-        read: Callable[[], float],
-        level: RecordingLevel = RecordingLevel.INFO,
-    ) -> None:
-        if level <= self.level:
-            self._registry.measures[MetricName(name, group, tags)] = Gauge(read).measure
 
     def _rate_total(self, name: str, group: str, tags: tuple[tuple[str, str], ...]) -> Sensor:
         sensor, samples = self._with_samples(name, group, tags)

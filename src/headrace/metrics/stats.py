@@ -6,7 +6,6 @@ As in Kafka a sampled statistic keeps a few windows of time (two of 30 s unless 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf, nan
 from typing import Protocol
@@ -104,15 +103,3 @@ class Samples:
         # A rate over the first instants would be absurdly high: at least all but one window count as elapsed.
         elapsed_ms = now_ms - kept[0].start_ms if kept else 0
         return max(elapsed_ms, self.window_ms * max(self.limit - 1, 1)) / 1000
-
-
-@dataclass(slots=True)
-class Gauge:
-    """A number somebody else keeps."""
-
-    read: Callable[[], float]
-
-    def record(self, value: float, now_ms: int) -> None: ...
-
-    def measure(self, now_ms: int) -> float:
-        return self.read()

@@ -389,3 +389,24 @@ class TableTableJoinNode(GraphNode):
         self.merge_step.write(topology, self.this.name, self.other.name)
         topology.connect_processor_and_state_stores(self.this.name, *self.other_store_names)
         topology.connect_processor_and_state_stores(self.other.name, *self.this_store_names)
+
+
+def grace_above(node: GraphNode) -> int:
+    """The longest grace period of the windowed aggregations that feed ``node``, in milliseconds.
+
+    Every way up has to meet a windowed aggregation; where one does not, the topology is wrong.
+    """
+    return _grace(node, ())
+
+
+def _grace(node: GraphNode, below: tuple[str, ...]) -> int:
+    if isinstance(node, GracePeriodNode):
+        return node.grace_ms
+    chain = (node.name, *below)
+    if not node.parents:
+        raise TopologyError(
+            "window close time is only defined for windowed computations",
+            detail=f"got {' -> '.join(chain)}",
+            hint="Use windowed_by() before the aggregation, or Suppressed.until_time_limit().",
+        )
+    return max(_grace(parent, chain) for parent in node.parents)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.clock import now_ms
+from headrace.listeners import tell
+from headrace.machine import boot_id
 from headrace.private_directories import make_private
 from headrace.query.context import ReplicaContext
-from headrace.query.position_file import ReplicaPosition, boot_id, read_position, remove_position, write_position
-from headrace.query.standby import StandbyEvent, StandbyStep, StandbyWatch
+from headrace.query.replica_files import ReplicaPosition, read_position, remove_position, write_position
+from headrace.query.standby import StandbyEvent, StandbyListener, StandbyStep
 from headrace.state.layers.caching import Caching
 from headrace.state.snapshots import apply_store_snapshot, store_snapshot
 
@@ -31,7 +33,12 @@ class PartitionReplica:
     """A copy of one partition of a store. ``store`` is the typed store; only ``follow`` changes it."""
 
     def __init__(
-        self, layout: StoreLayout, partition: int, config: StreamsConfig, directory: Path, watch: StandbyWatch
+        self,
+        layout: StoreLayout,
+        partition: int,
+        config: StreamsConfig,
+        directory: Path,
+        listeners: list[StandbyListener],
     ) -> None:
         assert layout.topic is not None, "only stores with a changelog can be followed"
         self._layout = layout
@@ -40,7 +47,7 @@ class PartitionReplica:
         self._config = config
         self._directory = directory
         self._task_id = f"{layout.subtopology}_{partition}"
-        self._watch = watch
+        self._listeners = listeners
         self._topic_id = ""
         self._tombstones_last_ms = _DELETE_RETENTION_MS
         self._offset: int | None = None
@@ -104,7 +111,7 @@ class PartitionReplica:
 
     def _tell(self, step: StandbyStep, end: int, loaded: int = 0) -> None:
         place = (self._layout.name, self._topic, self._partition, self._task_id)
-        self._watch.tell(StandbyEvent(step, *place, self.offset, end, loaded))
+        tell("standby", self._listeners, StandbyEvent(step, *place, self.offset, end, loaded))
 
     def _cannot_go_on(self, start: int, end: int) -> bool:
         """Whether records are missing for good: removed by retention or compaction, or of a topic that was replaced."""

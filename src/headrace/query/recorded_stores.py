@@ -13,8 +13,7 @@ from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, UnknownStoreError, UnsupportedError
 from headrace.near_names import did_you_mean
 from headrace.query.layout import StoreLayout
-from headrace.query.places import Place
-from headrace.query.standby import StandbyWatch
+from headrace.query.replica_files import ReplicaDirectory
 from headrace.query.store_follower import StoreFollower
 from headrace.query.tables import partitions_table
 from headrace.state import stores
@@ -49,9 +48,9 @@ def recorded_store_table(
     )
     with tempfile.TemporaryDirectory(prefix="headrace-") as directory:
         config = StreamsConfig({"application.id": application_id, "state.dir": directory})
-        place = Place(Path(directory) / "replica")
+        place = ReplicaDirectory(Path(directory) / "replica")
         try:
-            with closing(StoreFollower(layout, config, broker, place, StandbyWatch())) as follower:
+            with closing(StoreFollower(layout, config, broker, place, [])) as follower:
                 follower.catch_up()
                 return partitions_table(layout, follower.stores)
         finally:

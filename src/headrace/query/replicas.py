@@ -18,11 +18,11 @@ from headrace.near_names import did_you_mean
 from headrace.query.global_following import GlobalReplica
 from headrace.query.layout import StoreLayout, lay_out_existing, store_layouts
 from headrace.query.metadata_values import LagInfo
-from headrace.query.places import Place, replica_directory
 from headrace.query.positions import input_position
 from headrace.query.read_only import read_only
+from headrace.query.replica_files import ReplicaDirectory, replica_directory
 from headrace.query.rows import StoreRow, rows_of
-from headrace.query.standby import StandbyWatch
+from headrace.query.standby import StandbyListener
 from headrace.query.store_follower import StoreFollower, bounds
 from headrace.serde.defaults import resolve_key_serde
 from headrace.state.query import Query, QueryResult, execute
@@ -49,12 +49,13 @@ class Replicas:
         """All stores by name, also those that cannot be read from outside."""
         self._broker = broker
         self._parent = directory or replica_directory(application.config)
-        self._place: Place | None = None
+        self._place: ReplicaDirectory | None = None
         self._followers: dict[str, StoreFollower] = {}
         self._globals: GlobalReplica | None = None
         self._lock = threading.RLock()
         self._is_closed = False
-        self.standbys = StandbyWatch()
+        self.standbys: list[StandbyListener] = []
+        """Told of every step, in the thread that asks the store."""
         """Hears how the copies follow."""
 
     @classmethod
@@ -215,10 +216,10 @@ class Replicas:
             self._globals = GlobalReplica(self.application, plan, self._claimed().path / "global")
         return self._globals
 
-    def _claimed(self) -> Place:
+    def _claimed(self) -> ReplicaDirectory:
         self._check_open()
         if self._place is None:
-            self._place = Place(self._parent)
+            self._place = ReplicaDirectory(self._parent)
         return self._place
 
     def _check_open(self) -> None:

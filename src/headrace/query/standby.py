@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from headrace.listeners import tell
-
 
 class StandbyStep(Enum):
     """Which of StandbyUpdateListener's methods it would be."""
@@ -36,15 +34,3 @@ class StandbyEvent:
 
 
 StandbyListener: TypeAlias = Callable[[StandbyEvent], object]
-
-
-class StandbyWatch:
-    def __init__(self) -> None:
-        self._listeners: list[StandbyListener] = []
-
-    def listen(self, listener: StandbyListener) -> None:
-        """Tell ``listener`` of every step, in the thread that asks the store."""
-        self._listeners.append(listener)
-
-    def tell(self, event: StandbyEvent) -> None:
-        tell("standby", self._listeners, event)

@@ -11,15 +11,20 @@ if TYPE_CHECKING:
     from headrace.broker.port import Log, TopicDescription, TopicPartition
     from headrace.config import StreamsConfig
     from headrace.query.layout import StoreLayout
-    from headrace.query.places import Place
-    from headrace.query.standby import StandbyWatch
+    from headrace.query.replica_files import ReplicaDirectory
+    from headrace.query.standby import StandbyListener
 
 
 class StoreFollower:
     """The replicas of one store."""
 
     def __init__(
-        self, layout: StoreLayout, config: StreamsConfig, broker: Log, place: Place, watch: StandbyWatch
+        self,
+        layout: StoreLayout,
+        config: StreamsConfig,
+        broker: Log,
+        home: ReplicaDirectory,
+        listeners: list[StandbyListener],
     ) -> None:
         assert layout.topic is not None, "only stores with a changelog can be followed"
         self._layout = layout
@@ -29,8 +34,8 @@ class StoreFollower:
         topic = self._description(layout.topic)
         self._replicas: dict[int, PartitionReplica] = {}
         for number in range(layout.partitions):
-            directory = place.of_store(f"{layout.subtopology}_{number}", layout.name)
-            replica = PartitionReplica(layout, number, config, directory, watch)
+            directory = home.of_store(f"{layout.subtopology}_{number}", layout.name)
+            replica = PartitionReplica(layout, number, config, directory, listeners)
             replica.open(topic)
             self._replicas[number] = replica
 

@@ -35,8 +35,8 @@ from headrace.testing.output_names import check_output
 from headrace.testing.outputs import Outputs
 from headrace.testing.store_access import StoreAccess
 from headrace.testing.topics import TestInputTopic, TestOutputTopic
-from headrace.topology.given import check_topology
 from headrace.topology.nodes import SinkNode
+from headrace.topology.topology import check_topology
 from headrace.type_variables import KIn, VIn
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, overload
 
-from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, IllegalStateError, SerializationError, user_line
+from headrace.durations import Duration, not_negative, to_ms
+from headrace.errors import IllegalStateError, SerializationError, user_line
 from headrace.instants import Instant, to_timestamp
 from headrace.testing.record import TestRecord
 from headrace.type_variables import KIn, VIn
@@ -46,11 +46,11 @@ class TestInputTopic(Generic[KIn, VIn]):
         self._key_serde = key_serde
         self._value_serde = value_serde
         self._now_ms = start
-        self._advance_ms = _not_negative(auto_advance, "auto_advance")
+        self._advance_ms = not_negative(auto_advance, "auto_advance")
 
     def advance_time(self, advance: Duration) -> None:
         """Move the topic's clock."""
-        self._now_ms += _not_negative(advance, "advance")
+        self._now_ms += not_negative(advance, "advance")
 
     @overload
     def pipe_input(
@@ -215,14 +215,6 @@ class TestOutputTopic(Generic[KIn, VIn]):
 
     def __repr__(self) -> str:
         return f"TestOutputTopic({self.topic!r}, size={self.queue_size})"
-
-
-def _not_negative(duration: Duration, name: str) -> int:
-    ms = to_ms(duration, name)
-    if ms < 0:
-        message = f"{name} cannot be negative ({ms} ms)"
-        raise ArgumentError(message)
-    return ms
 
 
 def _times(start: Instant | None, advance: Duration) -> Iterator[int | None]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from headrace.config import StreamsConfig
-from headrace.errors import ArgumentError, TopologyError, user_line
+from headrace.errors import ArgumentError, OperatorTypeError, TopologyError, user_line
 from headrace.guesses import Face
 from headrace.processors.api import provided_stores
 from headrace.serde.given import given_serde
@@ -444,3 +444,11 @@ class Topology(Face):
 
 def _serdes(key_serde: Any, value_serde: Any) -> tuple[Any, Any]:
     return given_serde("key_serde", key_serde), given_serde("value_serde", value_serde)
+
+
+def check_topology(given: Any, taker: str) -> None:
+    """Refuse what is no topology, above all a builder that was not built."""
+    if not isinstance(given, Topology):
+        message = f"{taker} takes a topology, found {type(given).__name__}"
+        hint = f"Build it first: {taker}(builder.build(), config)."
+        raise OperatorTypeError(message, hint=hint, at=user_line())

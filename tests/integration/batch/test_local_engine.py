@@ -16,7 +16,7 @@ from rocksdict import Rdict
 
 from headrace import Processor, StreamsBuilder, stores
 from headrace.batch.local import LocalEngine
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.errors import InternalTopicError, LeaseHeldError, MissingSourceTopicError, UpgradeError
 from headrace.records import Record
 from headrace.state.rocksdb import visits
@@ -156,10 +156,10 @@ def test_a_topology_that_the_state_cannot_follow_is_refused(tmp_path: Path) -> N
 
 
 BROKER_POINTS = (
-    places.SEGMENT_WRITTEN,
-    places.BEFORE_CATALOG,
-    places.INSIDE_CATALOG,
-    places.AFTER_CATALOG,
+    crash_points.SEGMENT_WRITTEN,
+    crash_points.BEFORE_CATALOG,
+    crash_points.INSIDE_CATALOG,
+    crash_points.AFTER_CATALOG,
 )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from headrace import failpoints
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import Lease, NewRecord, OffsetAndMetadata
 from headrace.errors import CorruptLogError, LeaseHeldError
@@ -92,10 +92,10 @@ def test_readers_follow_while_writers_write(broker: EmbeddedBroker) -> None:
 
 
 COMMIT_POINTS = [
-    places.SEGMENT_WRITTEN,
-    places.BEFORE_CATALOG,
-    places.INSIDE_CATALOG,
-    places.AFTER_CATALOG,
+    crash_points.SEGMENT_WRITTEN,
+    crash_points.BEFORE_CATALOG,
+    crash_points.INSIDE_CATALOG,
+    crash_points.AFTER_CATALOG,
 ]
 
 
@@ -129,7 +129,9 @@ class TestKills:
         broker.sweep()  # no grace is needed: the names say that nobody can commit these any more
         assert unregistered(broker) == set()
 
-    @pytest.mark.parametrize("point", [places.SEGMENT_WRITTEN, places.COMPACTION_SWAP, places.COMPACTION_SWAPPED])
+    @pytest.mark.parametrize(
+        "point", [crash_points.SEGMENT_WRITTEN, crash_points.COMPACTION_SWAP, crash_points.COMPACTION_SWAPPED]
+    )
     @pytest.mark.parametrize("work", [worker.compact, worker.merge])
     def test_while_rewriting(self, broker: EmbeddedBroker, point: str, work: object) -> None:
         for number in range(4):
@@ -151,7 +153,7 @@ class TestKills:
                 for _ in range(20):
                     stage.append("out", 0, 0, b"k", BIG)
                 stage.finish()
-        finish(start(worker.sweep, str(broker.directory), failpoint=f"{places.SWEEP}:2"), killed=True)
+        finish(start(worker.sweep, str(broker.directory), failpoint=f"{crash_points.SWEEP}:2"), killed=True)
         assert len(unregistered(broker)) == 2
         broker.sweep(grace_ms=0)
         assert unregistered(broker) == set()
@@ -162,7 +164,7 @@ class TestKills:
             "import sys; from headrace.broker import open_broker; from headrace.broker.port import NewRecord\n"
             "open_broker(sys.argv[1]).append([NewRecord('out', b'k', b'v')])"
         )
-        environment = {**os.environ, failpoints.VARIABLE: places.INSIDE_CATALOG}
+        environment = {**os.environ, failpoints.VARIABLE: crash_points.INSIDE_CATALOG}
         done = subprocess.run([sys.executable, "-c", program, broker.address], env=environment, check=False)
         assert done.returncode == -signal.SIGKILL
         assert values(broker, "out") == []

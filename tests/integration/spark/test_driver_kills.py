@@ -13,13 +13,20 @@ from pyspark.sql import SparkSession
 
 from headrace import failpoints
 from headrace.batch.runner import AFTER_COMMIT, AFTER_JOB, BEFORE_JOB
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.spark.engine import SparkEngine
 from tests.faults.scene import APPLICATION, IS_LONG, Scene, topology
 from tests.integration.spark import children
 from tests.integration.spark.processes import state_of, tree, wait_for
 
-PLACES = (BEFORE_JOB, AFTER_JOB, places.BEFORE_CATALOG, places.INSIDE_CATALOG, places.AFTER_CATALOG, AFTER_COMMIT)
+PLACES = (
+    BEFORE_JOB,
+    AFTER_JOB,
+    crash_points.BEFORE_CATALOG,
+    crash_points.INSIDE_CATALOG,
+    crash_points.AFTER_CATALOG,
+    AFTER_COMMIT,
+)
 
 
 @pytest.fixture
@@ -73,7 +80,7 @@ def test_a_driver_that_slept_through_its_lease_is_fenced_and_leaves_no_phantom(
     scene: Scene, spark: SparkSession
 ) -> None:
     mark = scene.directory / "mark"
-    with children.running(scene, children.pausing(places.BEFORE_CATALOG, mark, "stop"), batch=200) as process:
+    with children.running(scene, children.pausing(crash_points.BEFORE_CATALOG, mark, "stop"), batch=200) as process:
         wait_for(lambda: process.poll() is not None or state_of(process.pid) == "T", "the driver to stop")
         _let_the_lease_end(scene)
         _finish(scene, spark)

@@ -10,14 +10,14 @@ from pyspark.sql import SparkSession
 
 from headrace.batch.reports import BatchReport
 from headrace.batch.visiting import STAGED, STARTED, STORES_WRITTEN
-from headrace.broker import places
+from headrace.broker import crash_points
 from headrace.spark.engine import SparkEngine
 from headrace.state.rocksdb.task_databases import FAILPOINTS
 from tests.faults.scene import Scene
 from tests.integration.spark import programs
 from tests.integration.spark.processes import wait_for
 
-PLACES = (STARTED, *FAILPOINTS, STORES_WRITTEN, places.SEGMENT_WRITTEN, STAGED)
+PLACES = (STARTED, *FAILPOINTS, STORES_WRITTEN, crash_points.SEGMENT_WRITTEN, STAGED)
 AFTER_A_WRITTEN_STORE = {"state.after-undo": "state.after-version"}
 """Where a worker comes only when another one has died at the other place."""
 

@@ -100,10 +100,10 @@ def test_a_subtopology_with_another_number_takes_its_stores_along() -> None:
         word_count(b)
 
     upgrade = compare(print_of(word_count), print_of(shifted))
-    assert effects(upgrade)["counts"] is Effect.MOVE
+    assert effects(upgrade)["counts"] is Effect.RESTORE
     assert upgrade.anew == {"counts"}
     text = "the store moves from sub-topology 1 to 2; its content is read again from app-counts-changelog"
-    assert [change.text for change in upgrade.changes if change.effect is Effect.MOVE] == [text]
+    assert [change.text for change in upgrade.changes if change.effect is Effect.RESTORE] == [text]
     upgrade.check("app")
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from headrace import failpoints
-from headrace.broker import open_broker, places
+from headrace.broker import crash_points, open_broker
 from headrace.broker.disk import Disk
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import Broker, Lease, Stage
@@ -211,7 +211,7 @@ def test_no_file_is_registered_before_a_power_loss_could_not_take_it(
 
     def check(name: str) -> None:
         reached.append(name)
-        if name in {places.INSIDE_CATALOG, places.COMPACTION_SWAP}:
+        if name in {crash_points.INSIDE_CATALOG, crash_points.COMPACTION_SWAP}:
             assert disk.unsafe == set()
 
     monkeypatch.setattr(failpoints, "on_reached", check)
@@ -223,8 +223,8 @@ def test_no_file_is_registered_before_a_power_loss_could_not_take_it(
         broker.decide(batch(lease.epoch, 0, staged(broker, lease.epoch, 0, "t", *[BIG] * 20)))
         broker.merge("t", at=2)
         broker.compact("t", force=True)
-    assert reached.count(places.INSIDE_CATALOG) == 3
-    assert reached.count(places.COMPACTION_SWAP) == 2
+    assert reached.count(crash_points.INSIDE_CATALOG) == 3
+    assert reached.count(crash_points.COMPACTION_SWAP) == 2
 
 
 class TestFailpoints:
@@ -252,7 +252,7 @@ class TestFailpoints:
 
     def test_an_error_inside_the_transaction_undoes_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         def fail(name: str) -> None:
-            if name == places.INSIDE_CATALOG:
+            if name == crash_points.INSIDE_CATALOG:
                 raise KeyboardInterrupt
 
         with EmbeddedBroker(tmp_path) as broker:

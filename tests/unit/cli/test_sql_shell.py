@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from headrace.cli.output import Output
-from headrace.cli.sql_shell import MORE, PROMPT, Shell, Terminal, is_whole
+from headrace.cli.sql_shell import MORE, PROMPT, Shell, Terminal, completions, is_whole
 from headrace.cli.sql_show import AnswerScreen, live_widths, mistake_data, row_texts
-from headrace.cli.sql_words import completions
 from headrace.database import Answer, Database
 from headrace.database.answers import Row
 from headrace.sql.catalog.catalog import Catalog

@@ -14,6 +14,7 @@ from headrace.batch.reports import BatchReport
 from headrace.errors import IllegalStateError
 from headrace.lifecycle import listener_thread
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
+from headrace.listeners import tell
 from headrace.query import StandbyEvent, StandbyStep
 from tests.unit.lifecycle.engine_double import EngineDouble
 
@@ -85,7 +86,7 @@ def test_a_standby_listener_can_close_it(app: Streams) -> None:
 
     def follow() -> None:
         with replicas.unchanged():
-            replicas.standbys.tell(event)
+            tell("standby", replicas.standbys, event)
 
     in_time(follow)
     assert ended(app)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import TopologyError
-from headrace.plan.grace import grace_above
-from headrace.plan.graph import GracePeriodNode, GraphNode, ProcessorGraphNode, RootNode, Step
+from headrace.plan.graph import GracePeriodNode, GraphNode, ProcessorGraphNode, RootNode, Step, grace_above
 
 
 def node(name: str, *parents: GraphNode) -> GraphNode:

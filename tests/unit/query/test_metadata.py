@@ -84,7 +84,7 @@ def test_copies_tell_how_they_follow(scene: Scene) -> None:
     partition = default_partition(b"al", 2)
     seen: list[StandbyEvent] = []
     with scene.replicas() as replicas:
-        replicas.standbys.listen(seen.append)
+        replicas.standbys.append(seen.append)
         scene.append("views", ("al", "x"))
         scene.run()
         replicas.store("counts").get("al")

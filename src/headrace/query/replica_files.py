@@ -1,18 +1,36 @@
-"""How far a replica on disk has come, and what its store remembers beside its entries.
+"""The files of replicas: where they are, how far each has come, and what its store remembers beside its entries.
 
-The file is only there while the store is as it says: it is taken away before anything is applied, and written again
-after. A replica without it, or with one that does not fit, is built anew.
+The note of how far is only there while the store is as it says: it is taken away before anything is applied, and
+written again after. A replica without it, or with one that does not fit, is built anew.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from headrace.config import StreamsConfig
+from headrace.machine import boot_id
+from headrace.task.lock import OwnDirectory
+
+_DIRECTORY = ".replica"
 _NAME = ".position"
+
+
+def replica_directory(config: StreamsConfig) -> Path:
+    """Where the replicas of an application lie unless somebody says otherwise, beside the state of its tasks."""
+    return config.application_dir / _DIRECTORY
+
+
+class ReplicaDirectory(OwnDirectory):
+    """That of one process, so that any number of them may read at the same time."""
+
+    def of_store(self, task_id: str, store: str) -> Path:
+        """The directory of a store of a task. A store's name may hold characters that no file name may have."""
+        return self.path / task_id / hashlib.sha256(store.encode()).hexdigest()[:32]
 
 
 class ReplicaPosition(msgspec.Struct, frozen=True):
@@ -55,12 +73,3 @@ def write_position(directory: Path, position: ReplicaPosition) -> None:
 def remove_position(directory: Path) -> None:
     """Remove the file before the store is changed: a half-applied store must not look complete."""
     (directory / _NAME).unlink(missing_ok=True)
-
-
-@lru_cache(maxsize=1)
-def boot_id() -> str:
-    """Tells this start of the machine from others; empty where that cannot be known."""
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-    except OSError:
-        return ""
