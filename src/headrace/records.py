@@ -272,3 +272,10 @@ class ConsumedRecord:
     key: Any
     value: Any
     headers: Headers = NO_HEADERS
+
+
+class OffsetAndMetadata(NamedTuple):
+    """How far a group has read a partition: the next offset to read, and a note."""
+
+    offset: int
+    metadata: str = ""

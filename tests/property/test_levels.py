@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace import StreamsBuilder
-from headrace.application.levels import LevelPlan, Visit, plan_levels
+from headrace.application.levels import LevelPlan, PlannedVisit, plan_levels
 from headrace.application.topics import TopicPlan, plan_topics
 from headrace.topology import TopologyPlan
 from headrace.topology.nodes import SinkNode, SourceNode
@@ -97,7 +97,7 @@ def writers_of(topology: TopologyPlan) -> Iterator[tuple[str, str]]:
                 seen.update(node.parents)
 
 
-def leads_to(plan: LevelPlan, start: Visit) -> set[tuple[int, int]]:
+def leads_to(plan: LevelPlan, start: PlannedVisit) -> set[tuple[int, int]]:
     """The visits that a visit feeds, directly or not, by sub-topology and level."""
     found: set[tuple[int, int]] = set()
     waiting = [start]

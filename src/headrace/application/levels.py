@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PlannedVisit:
     """What the tasks of one sub-topology do at one level."""
 
     subtopology: int
@@ -43,9 +43,9 @@ class Visit:
 class LevelPlan:
     """The levels of every batch. Every source is read at exactly one of them."""
 
-    levels: tuple[tuple[Visit, ...], ...]
+    levels: tuple[tuple[PlannedVisit, ...], ...]
 
-    def visits_of(self, subtopology: int) -> tuple[Visit, ...]:
+    def visits_of(self, subtopology: int) -> tuple[PlannedVisit, ...]:
         return tuple(visit for level in self.levels for visit in level if visit.subtopology == subtopology)
 
     def level_of(self, topic: str) -> int:
@@ -124,9 +124,9 @@ def _visit(
     names: tuple[str, ...],
     found: Mapping[str, tuple[Source, frozenset[str]]],
     topics: Mapping[str, tuple[str, ...]],
-) -> Visit:
+) -> PlannedVisit:
     chosen = [found[name] for name in names]
-    return Visit(
+    return PlannedVisit(
         subtopology=chosen[0][0].subtopology,
         level=level,
         sources=names,

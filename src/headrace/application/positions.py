@@ -33,7 +33,7 @@ class PartitionState:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ReadPosition:
     offset: int
     is_reset: bool = False
     """It is not what was committed: commit it with the next batch, even if that reads nothing."""
@@ -41,7 +41,7 @@ class Position:
     """``(committed, log start)``: the records between were deleted unread, and the reset policy allows to skip them."""
 
 
-def position_of(state: PartitionState, now_ms: int, offset_for_time: OffsetForTime | None = None) -> Position:
+def position_of(state: PartitionState, now_ms: int, offset_for_time: OffsetForTime | None = None) -> ReadPosition:
     """Where to go on reading. An OffsetError where that cannot be decided without losing something unasked.
 
     Kafka follows its default reset policy, earliest, also where records were deleted before they were read. Here only
@@ -49,12 +49,12 @@ def position_of(state: PartitionState, now_ms: int, offset_for_time: OffsetForTi
     """
     committed = state.committed
     if committed is not None and state.log_start <= committed <= state.log_end:
-        return Position(committed)
+        return ReadPosition(committed)
     if committed is not None and (state.reset.is_default or state.reset.reset is Reset.NONE):
         raise _out_of_range(state, committed)
     offset = _reset_offset(state, now_ms, offset_for_time)
     lost = (committed, state.log_start) if committed is not None and committed < state.log_start else None
-    return Position(offset, is_reset=True, lost=lost)
+    return ReadPosition(offset, is_reset=True, lost=lost)
 
 
 def _reset_offset(state: PartitionState, now_ms: int, offset_for_time: OffsetForTime | None) -> int:

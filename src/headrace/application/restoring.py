@@ -12,9 +12,9 @@ from headrace.application.restore_notes import RestoreNote, RestoreProgress
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker, Handover, TopicPartition
-    from headrace.records import RawRecord
+    from headrace.records import OffsetAndMetadata, RawRecord
     from headrace.task.state_registry import ChangelogEntry
-    from headrace.task.stream_task import CommittedOffset, StreamTask
+    from headrace.task.stream_task import StreamTask
     from headrace.task.versioned_task import Opening, VersionedTask
 
 log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ def restore_stale_stores(
     versioned: VersionedTask,
     opening: Opening,
     broker: Broker,
-    committed: Mapping[TopicPartition, CommittedOffset],
+    committed: Mapping[TopicPartition, OffsetAndMetadata],
     staged: Handover | None = None,
     new: Collection[str] = (),
 ) -> dict[tuple[str, str, int], int]:
@@ -59,7 +59,7 @@ def _end(
     task: StreamTask,
     broker: Broker,
     partition: TopicPartition,
-    committed: Mapping[TopicPartition, CommittedOffset],
+    committed: Mapping[TopicPartition, OffsetAndMetadata],
     start: int,
 ) -> int:
     if partition in committed:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from headrace.application.positions import OffsetForTime, PartitionState, Position, position_of
+from headrace.application.positions import OffsetForTime, PartitionState, ReadPosition, position_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +133,6 @@ def _oldest_first(state: PartitionState) -> tuple[bool, int, str, int]:
     return time is None, time or 0, state.topic, state.partition
 
 
-def _range(state: PartitionState, position: Position, size: int) -> OffsetRange:
+def _range(state: PartitionState, position: ReadPosition, size: int) -> OffsetRange:
     start = position.offset
     return OffsetRange(state.topic, state.partition, start, start + size, state.log_end, position.is_reset)

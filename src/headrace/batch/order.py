@@ -6,7 +6,7 @@ import msgspec
 
 from headrace.application.progress import TaskProgress
 from headrace.broker.port import TopicPartition
-from headrace.task.stream_task import CommittedOffset
+from headrace.records import OffsetAndMetadata
 
 
 class TaskOrder(msgspec.Struct, frozen=True):
@@ -20,10 +20,10 @@ class TaskOrder(msgspec.Struct, frozen=True):
     """The ends of its changelogs; what it starts from reflects all that is before them."""
 
     @property
-    def committed_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+    def committed_offsets(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What is committed, by partition."""
         return {
-            (topic, number): CommittedOffset(offset, metadata) for topic, number, offset, metadata in self.committed
+            (topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in self.committed
         }
 
     @property

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from headrace.application.levels import Visit
+from headrace.application.levels import PlannedVisit
 from headrace.application.progress import TaskProgress
 from headrace.batch.offsets import LostRecords
 from headrace.batch.order import BatchOrder, TaskOrder
 from headrace.batch.reading import Reading
 from headrace.batch.spool import Spool
 from headrace.broker.port import Handover, TopicPartition
-from headrace.state.version import Version
-from headrace.state.version import Visit as StoreVisit
-from headrace.task.stream_task import CommittedOffset
+from headrace.records import OffsetAndMetadata
+from headrace.state.version import Version, Visit
 
 if TYPE_CHECKING:
     from headrace.application.task_id import TaskId
@@ -58,7 +57,7 @@ class VisitRequest:
 
     number: int
     task: TaskId
-    visit: Visit
+    visit: PlannedVisit
     batch: BatchOrder
     attempt: str
     reading: Reading = field(default_factory=Reading)
@@ -79,20 +78,18 @@ class VisitRequest:
         return self.order.before if self.earlier is None else self.earlier.progress
 
     @property
-    def stores(self) -> StoreVisit:
+    def stores(self) -> Visit:
         """The versions of the stores at the start and at the end."""
         target, before = Version(self.batch.batch_id, self.visit.level, self.batch.epoch), self.before
-        return (
-            StoreVisit(None, target) if before is None else StoreVisit(before.version, target, frozenset(before.anew))
-        )
+        return Visit(None, target) if before is None else Visit(before.version, target, frozenset(before.anew))
 
     @property
-    def committed(self) -> dict[TopicPartition, CommittedOffset]:
+    def committed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """How far its partitions were read when it starts."""
         offsets = self.order.committed_offsets
         if self.earlier is not None:
             for topic, number, offset, metadata in self.earlier.offsets:
-                offsets[topic, number] = CommittedOffset(offset, metadata)
+                offsets[topic, number] = OffsetAndMetadata(offset, metadata)
         return offsets
 
     @property

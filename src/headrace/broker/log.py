@@ -21,7 +21,7 @@ from headrace.broker.segments import (
     CHUNK_RECORDS,
     Batch,
     Chunk,
-    Place,
+    SegmentPlace,
     batch_from,
     offsets_in,
     records_in,
@@ -195,7 +195,7 @@ class LogReader:
     def staged(self, staged: StagedSegment) -> Iterator[list[RawRecord]]:
         """The records of a segment that is not registered yet; their offsets count from 0."""
         built = staged.built
-        place = Place(staged.topic, staged.partition, 0, built.file or "a staged segment")
+        place = SegmentPlace(staged.topic, staged.partition, 0, built.file or "a staged segment")
         segment = Segment(0, 0, 0, built.records, built.size, 0, 0, False, built.file, built.chunks, built.payload)
         with self._source(segment) as fetch:
             for chunk in _index(segment, place):
@@ -269,7 +269,7 @@ class LogReader:
         self, partition: Partition, segment: Segment, start: int, end: int
     ) -> Iterator[tuple[Batch, Segment, Chunk]]:
         low, high = start - segment.base_offset, end - segment.base_offset
-        place = Place(partition.topic, partition.partition, segment.base_offset, self._shown(segment))
+        place = SegmentPlace(partition.topic, partition.partition, segment.base_offset, self._shown(segment))
         wanted = [chunk for chunk in _index(segment, place) if chunk.next > low and chunk.first < high]
         with self._source(segment) as fetch:
             for chunk in wanted:
@@ -277,7 +277,7 @@ class LogReader:
                 self._verify(data, segment, chunk, place)
                 yield batch_from(data, sparse=bool(segment.sparse)), segment, chunk
 
-    def _verify(self, data: bytes, segment: Segment, chunk: Chunk, place: Place) -> None:
+    def _verify(self, data: bytes, segment: Segment, chunk: Chunk, place: SegmentPlace) -> None:
         known = segment.id, chunk.start
         if known in self._verified and len(data) == chunk.end - chunk.start:
             return
@@ -363,7 +363,7 @@ def _in_lists(chunks: Iterator[tuple[list[RawRecord], int]], max_records: int) -
         yield held
 
 
-def _index(segment: Segment, place: Place) -> list[Chunk]:
+def _index(segment: Segment, place: SegmentPlace) -> list[Chunk]:
     try:
         return unpack_chunks(segment.chunks)
     except msgspec.MsgspecError as error:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from headrace.errors import BrokerError
 from headrace.records import NO_HEADERS, Headers, RawRecord
+from headrace.records import OffsetAndMetadata as OffsetAndMetadata
 
 if TYPE_CHECKING:
     from headrace.broker.config import BrokerConfig
@@ -82,13 +83,6 @@ class TopicDescription:
     def size(self) -> int:
         """The bytes of all partitions."""
         return sum(partition.size for partition in self.partitions)
-
-
-class OffsetAndMetadata(NamedTuple):
-    """How far a group has read a partition: the next offset to read, and a note."""
-
-    offset: int
-    metadata: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class TopicPosition:
     kind: Literal["beginning", "end", "offset", "last", "time"]
     value: int = 0
 
 
-def resolve(broker: Log, position: Position, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+def resolve(broker: Log, position: TopicPosition, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
     """The offset at ``position`` in each partition; never before its start nor after its end."""
     wanted = list(partitions)
     starts, ends = broker.start_offsets(wanted), broker.end_offsets(wanted)
@@ -25,7 +25,7 @@ def resolve(broker: Log, position: Position, partitions: Iterable[TopicPartition
 
 
 def _offsets(
-    broker: Log, position: Position, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]
+    broker: Log, position: TopicPosition, starts: dict[TopicPartition, int], ends: dict[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     if position.kind == "beginning":
         return starts

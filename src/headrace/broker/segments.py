@@ -107,7 +107,7 @@ def message_of(batch: Batch) -> memoryview:
     return memoryview(batch.serialize())
 
 
-class Place(NamedTuple):
+class SegmentPlace(NamedTuple):
     """Where a segment is, for messages."""
 
     topic: str
@@ -126,7 +126,7 @@ class Place(NamedTuple):
         return CorruptLogError(message, detail=detail, hint=hint)
 
 
-def verify(data: bytes, chunk: Chunk, place: Place) -> None:
+def verify(data: bytes, chunk: Chunk, place: SegmentPlace) -> None:
     """Refuse bytes that are not those that were written."""
     expected = chunk.end - chunk.start
     if len(data) != expected:

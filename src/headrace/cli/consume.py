@@ -10,7 +10,7 @@ from typing import Annotated, BinaryIO
 import typer
 
 from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
-from headrace.broker.positions import Position, resolve
+from headrace.broker.positions import TopicPosition, resolve
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.cli.groups import refuse_while_running
 from headrace.cli.positions import GRAMMAR, position_of
@@ -119,7 +119,7 @@ def _partitions(broker: Broker, topic: str, wanted: list[int] | None) -> list[To
 
 
 def _starts(
-    broker: Broker, position: Position, partitions: list[TopicPartition], consumer_group: str | None
+    broker: Broker, position: TopicPosition, partitions: list[TopicPartition], consumer_group: str | None
 ) -> dict[TopicPartition, int]:
     starts = resolve(broker, position, partitions)
     if consumer_group is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import datetime, timezone
 
-from headrace.broker.positions import Position
+from headrace.broker.positions import TopicPosition
 from headrace.cli.exits import UsageError
 from headrace.clock import now_ms
 
@@ -17,23 +17,27 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MAX_OFFSET = 2**63 - 1
 
 
-def position_of(text: str) -> Position:
+def position_of(text: str) -> TopicPosition:
     """The place that ``text`` names; see ``GRAMMAR``.
 
     >>> position_of("-5"), position_of("@1700000000000")
-    (Position(kind='last', value=5), Position(kind='time', value=1700000000000))
+    (TopicPosition(kind='last', value=5), TopicPosition(kind='time', value=1700000000000))
     """
     if text in {"beginning", "earliest"}:
-        return Position("beginning")
+        return TopicPosition("beginning")
     if text in {"end", "latest"}:
-        return Position("end")
+        return TopicPosition("end")
     if re.fullmatch(r"-?\d{1,19}", text, re.ASCII) and abs(int(text)) <= _MAX_OFFSET:
         number = int(text)
-        return Position("offset", number) if number >= 0 and not text.startswith("-") else Position("last", -number)
+        return (
+            TopicPosition("offset", number)
+            if number >= 0 and not text.startswith("-")
+            else TopicPosition("last", -number)
+        )
     if text.startswith(("@", "s@")):
-        return Position("time", time_of(text.partition("@")[2]))
+        return TopicPosition("time", time_of(text.partition("@")[2]))
     if _DATE.match(text):
-        return Position("time", time_of(text))
+        return TopicPosition("time", time_of(text))
     message = f"{text!r} is no position"
     raise UsageError(message, hint=f"Say one of: {GRAMMAR}.")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
-from headrace.broker.positions import Position, resolve
+from headrace.broker.positions import TopicPosition, resolve
 from headrace.cli.program_config import ProgramApplication
 from headrace.lifecycle.state_directory import check_unused, clean_up
 from headrace.state.directory_hold import last_holder
@@ -63,7 +63,7 @@ class ResetPlan:
                 clean_up(self.home)
 
 
-def plan_reset(program: ProgramApplication, broker: Broker, position: Position) -> ResetPlan:
+def plan_reset(program: ProgramApplication, broker: Broker, position: TopicPosition) -> ResetPlan:
     """Look at what there is. Missing topics are no obstacle: a reset mends what cannot start."""
     config = program.config
     topology = program.topology.configured(config)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from headrace.broker.positions import Position, resolve
+from headrace.broker.positions import TopicPosition, resolve
 from headrace.errors import ArgumentError, UnknownTopicError
 from headrace.instants import to_timestamp
 from headrace.near_names import did_you_mean
@@ -49,13 +49,13 @@ def starts_of(broker: Broker, partitions: list[TopicPartition], from_: From) -> 
     return resolve(broker, _position(from_), partitions)
 
 
-def _position(from_: str | int | datetime) -> Position:
+def _position(from_: str | int | datetime) -> TopicPosition:
     if isinstance(from_, datetime):
-        return Position("time", to_timestamp(from_, "from_"))
+        return TopicPosition("time", to_timestamp(from_, "from_"))
     if isinstance(from_, int) and not isinstance(from_, bool):
-        return Position("offset", from_) if from_ >= 0 else Position("last", -from_)
+        return TopicPosition("offset", from_) if from_ >= 0 else TopicPosition("last", -from_)
     if from_ in {"earliest", "latest"}:
-        return Position("beginning" if from_ == "earliest" else "end")
+        return TopicPosition("beginning" if from_ == "earliest" else "end")
     message = f"from_ cannot be {from_!r}"
     hint = (
         "Say 'earliest', 'latest', an offset, -n for the last n of each partition, a datetime, or {partition: offset}."

@@ -250,7 +250,7 @@ class RuntimeNodeContext(Face):
         """The state store ``name``, which must be connected to this processor (or be a global store)."""
         shared = self._task.global_stores.get(name)
         if shared is not None:
-            return ReadOnlyStore(shared)
+            return ReadOnlyGlobalStore(shared)
         if name not in self._stores:
             message = f"the processor {self.node_name} has no access to the store {name!r}: they are not connected"
             raise StreamsError(
@@ -408,7 +408,7 @@ _WRITES = frozenset(
 )
 
 
-class ReadOnlyStore:
+class ReadOnlyGlobalStore:
     """A global store as the processors of a task see it: what it can be asked, without what changes it."""
 
     def __init__(self, store: Any) -> None:

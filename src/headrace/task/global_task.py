@@ -21,7 +21,7 @@ from headrace.task.handlers import (
     ask,
     processing_handler,
 )
-from headrace.task.nodes import SourceNode, connect, make_nodes
+from headrace.task.nodes import TaskSource, connect, make_nodes
 from headrace.task.partition_group import TopicPartition
 from headrace.task.state_registry import ChangelogEntry
 
@@ -85,7 +85,7 @@ class GlobalTask:
     def update(self, record: RawRecord) -> None:
         topic, partition, offset, timestamp, raw_key, raw_value, headers = record
         source = self._nodes[self.plan.source_topics[topic]]
-        assert isinstance(source, SourceNode)
+        assert isinstance(source, TaskSource)
         try:
             key, value = source.read_key(topic, raw_key), source.read_value(topic, raw_value)
         except Exception as error:

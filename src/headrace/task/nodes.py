@@ -37,7 +37,7 @@ TakeColumns: TypeAlias = Callable[[Columns], bool]
 """Takes many records at once; False, and nothing has happened, where they have to go one by one."""
 
 
-class SourceNode:
+class TaskSource:
     """Where records enter: holds the serdes of its topics."""
 
     def __init__(self, spec: specs.SourceNode, context: RuntimeNodeContext) -> None:
@@ -62,7 +62,7 @@ class SourceNode:
     def close(self) -> None: ...
 
 
-class ProcessorNode:
+class TaskProcessor:
     """Runs a processor. What it raises goes to the processing exception handler."""
 
     def __init__(
@@ -111,7 +111,7 @@ class ProcessorNode:
         handle_processing_error(self._task, self._handler, self.name, record, error)
 
 
-class SinkNode:
+class TaskSink:
     """Where records leave, to a fixed topic or to the one an extractor names."""
 
     def __init__(self, spec: specs.SinkNode, context: RuntimeNodeContext, task: TaskContext, plan: TaskPlan) -> None:
@@ -169,23 +169,23 @@ class SinkNode:
         return take
 
 
-AnyNode: TypeAlias = SourceNode | ProcessorNode | SinkNode
+TaskNode: TypeAlias = TaskSource | TaskProcessor | TaskSink
 
 
 def make_nodes(
     plan: TaskPlan, task: TaskContext, handler: Any | None, *, is_global: bool = False
-) -> dict[str, AnyNode]:
+) -> dict[str, TaskNode]:
     """The nodes of a plan, in its order, not yet connected."""
     return {node.name: _make(node, plan, task, handler, is_global) for node in plan.nodes}
 
 
-def connect(plan: TaskPlan, nodes: dict[str, AnyNode]) -> None:
+def connect(plan: TaskPlan, nodes: dict[str, TaskNode]) -> None:
     """Tell each node whom to forward to. Comes after all are initialised: only then can they take records."""
     wiring = _Wiring(plan, nodes)
     for planned in plan.nodes:
         node = nodes[planned.name]
         node.context.attach([(child, wiring.process(child), wiring.take(child)) for child in planned.children])
-        if isinstance(node, SourceNode):
+        if isinstance(node, TaskSource):
             node.take = wiring.source(node)
             node.take_columns = wiring.columns(node)
 
@@ -193,7 +193,7 @@ def connect(plan: TaskPlan, nodes: dict[str, AnyNode]) -> None:
 class _Wiring:
     """Decides how a node is called: by its own function, or as part of a fused one."""
 
-    def __init__(self, plan: TaskPlan, nodes: dict[str, AnyNode]) -> None:
+    def __init__(self, plan: TaskPlan, nodes: dict[str, TaskNode]) -> None:
         self._plan = plan
         self._nodes = nodes
         self._takes: dict[str, Take] = {}
@@ -217,18 +217,18 @@ class _Wiring:
             take = self._takes[name] = self._make_take(name)
         return take
 
-    def source(self, source: SourceNode) -> Take:
+    def source(self, source: TaskSource) -> Take:
         """What a task calls with the parts of a record that it has read."""
         take = fuse(Operator(None, None, self._children(source.name, MAX_DEPTH)))
         sensor = source.context.metrics.node_sensor(source.name, "process")
         return take if sensor is None else _measured_at_source(take, sensor)
 
-    def columns(self, source: SourceNode) -> TakeColumns | None:
+    def columns(self, source: TaskSource) -> TakeColumns | None:
         """What a task may call with many records at once; None where they have to go one by one."""
         children = self._plan.node(source.name).children
         child = self._nodes[children[0]] if len(children) == 1 else None
         is_measured = not self._fuses or source.context.metrics.node_sensor(source.name, "process") is not None
-        if is_measured or not isinstance(child, ProcessorNode) or not isinstance(child.processor, AggregateProcessor):
+        if is_measured or not isinstance(child, TaskProcessor) or not isinstance(child.processor, AggregateProcessor):
             return None
         batches = child.processor.batches(*source.serdes)
         return None if batches is None else batches.take
@@ -238,16 +238,16 @@ class _Wiring:
         if self._does(node) is not None:
             return fuse(self._operator(name, MAX_DEPTH))
         if self._leaf_sensors[name] is None:
-            if isinstance(node, SinkNode):
+            if isinstance(node, TaskSink):
                 return node.take
-            if isinstance(node, ProcessorNode):
+            if isinstance(node, TaskProcessor):
                 return fuse(Operator(call(node.processor), node.on_error))
         process = self.process(name)
         return lambda key, value, timestamp, headers: process(Record(key, value, timestamp, headers))
 
     def _operator(self, name: str, depth: int) -> Operator:
         node = self._nodes[name]
-        assert isinstance(node, ProcessorNode)
+        assert isinstance(node, TaskProcessor)
         return Operator(node.does, node.on_error, self._children(name, depth - 1))
 
     def _children(self, name: str, depth: int) -> tuple[Operator | Take, ...]:
@@ -260,14 +260,14 @@ class _Wiring:
             return self.take(name)
         if self._does(node) is not None:
             return self._operator(name, depth)
-        if isinstance(node, ProcessorNode) and self._fuses:
+        if isinstance(node, TaskProcessor) and self._fuses:
             return Operator(call(node.processor), node.on_error)
         return self.take(name)
 
-    def _does(self, node: AnyNode) -> Fusible | None:
-        return node.does if self._fuses and isinstance(node, ProcessorNode) else None
+    def _does(self, node: TaskNode) -> Fusible | None:
+        return node.does if self._fuses and isinstance(node, TaskProcessor) else None
 
-    def _leaf_sensor(self, node: AnyNode) -> Sensor | None:
+    def _leaf_sensor(self, node: TaskNode) -> Sensor | None:
         is_leaf = not self._plan.node(node.name).children
         return node.context.metrics.e2e_latency_sensor(node.name) if is_leaf else None
 
@@ -301,15 +301,15 @@ def _send_dead_letters(task: TaskContext, letters: Any, node: str) -> None:
         collector.send_dead_letters(letters, node)
 
 
-def _make(planned: PlanNode, plan: TaskPlan, task: TaskContext, handler: Any | None, is_global: bool) -> AnyNode:
+def _make(planned: PlanNode, plan: TaskPlan, task: TaskContext, handler: Any | None, is_global: bool) -> TaskNode:
     spec = planned.kind
     if isinstance(spec, specs.ProcessorNode):
         kind = GlobalNodeContext if is_global else RuntimeNodeContext
-        return ProcessorNode(planned.name, spec.supplier(), kind(task, planned.name, planned.stores), task, handler)
+        return TaskProcessor(planned.name, spec.supplier(), kind(task, planned.name, planned.stores), task, handler)
     context = RuntimeNodeContext(task, planned.name, planned.stores)
     if isinstance(spec, specs.SourceNode):
-        return SourceNode(spec, context)
-    return SinkNode(spec, context, task, plan)
+        return TaskSource(spec, context)
+    return TaskSink(spec, context, task, plan)
 
 
 def _measured_at_leaf(process: Process, sensor: Sensor, context: RuntimeNodeContext) -> Process:

@@ -19,7 +19,7 @@ from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord
 from headrace.task.context import TaskContext
 from headrace.task.failures import headline, place
 from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
-from headrace.task.nodes import SourceNode
+from headrace.task.nodes import TaskSource
 from headrace.task.priority_queue import PriorityQueue
 from headrace.timestamps import EXTRACTORS, TimestampExtractor, fail_on_invalid_timestamp
 
@@ -65,7 +65,7 @@ class RecordQueue:
     def __init__(
         self,
         topic_partition: TopicPartition,
-        source: SourceNode,
+        source: TaskSource,
         extractor: TimestampExtractor,
         handler: Any,
         task: TaskContext,
@@ -426,7 +426,7 @@ def _head_timestamp(queue: RecordQueue) -> int:
 
 
 def make_queue(
-    partition: TopicPartition, node: SourceNode, plan: TaskPlan, context: TaskContext, handler: Handle
+    partition: TopicPartition, node: TaskSource, plan: TaskPlan, context: TaskContext, handler: Handle
 ) -> RecordQueue:
     """The queue of a partition that ``node`` reads, with gauges for what it takes in."""
     # Records of internal topics must be readable: skipping one would lose what the application wrote itself.
@@ -439,7 +439,7 @@ def make_queue(
     return queue
 
 
-def _extractor(node: SourceNode, config: StreamsConfig) -> TimestampExtractor:
+def _extractor(node: TaskSource, config: StreamsConfig) -> TimestampExtractor:
     extractor = node.extractor
     if extractor is None:
         return config.default_timestamp_extractor

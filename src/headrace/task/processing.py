@@ -7,9 +7,9 @@ from typing import Any
 from headrace.errors import BrokerError, StreamsError
 from headrace.task.context import TaskContext
 from headrace.task.failures import processing_error
-from headrace.task.nodes import SourceNode
+from headrace.task.nodes import TaskSource
 from headrace.task.partition_group import Head, PartitionGroup, RecordQueue
-from headrace.task.progress import Progress
+from headrace.task.progress import InputProgress
 from headrace.task.punctuating import Punctuations
 
 
@@ -17,7 +17,7 @@ class Processing:
     __slots__ = ("_context", "_group", "_progress", "_punctuations", "_sensor")
 
     def __init__(
-        self, context: TaskContext, group: PartitionGroup, progress: Progress, punctuations: Punctuations
+        self, context: TaskContext, group: PartitionGroup, progress: InputProgress, punctuations: Punctuations
     ) -> None:
         self._context = context
         self._group = group
@@ -115,7 +115,7 @@ class Processing:
             queue.go_on()
             group.put_back(queue)
 
-    def _run(self, source: SourceNode, *record: Any) -> None:
+    def _run(self, source: TaskSource, *record: Any) -> None:
         try:
             if self._sensor is None:
                 source.take(*record)

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from headrace.records import OffsetAndMetadata
 from headrace.task import commit_metadata
 from headrace.task.context import TaskContext
 from headrace.task.partition_group import PartitionGroup, RecordQueue, TopicPartition
 
 
-class CommittedOffset(NamedTuple):
-    """What a host commits for one partition: the next offset to read, and text to give back at the next start."""
-
-    offset: int
-    metadata: str
-
-
-class Progress:
+class InputProgress:
     """What a task has consumed of its partitions, and whether that is to be committed."""
 
     __slots__ = ("_context", "_group", "commit_needed", "commit_requested", "consumed")
@@ -34,7 +27,7 @@ class Progress:
         self.commit_needed = False
         self.commit_requested = False
 
-    def committable_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+    def committable_offsets(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What is to be committed for what was done, by partition."""
         offsets = {}
         for partition in self._group.partitions:
@@ -42,10 +35,10 @@ class Progress:
             offset = self._next_offset(queue)
             if offset is not None:
                 metadata = commit_metadata.encode(queue.partition_time, self._context.processor_metadata)
-                offsets[partition] = CommittedOffset(offset, metadata)
+                offsets[partition] = OffsetAndMetadata(offset, metadata)
         return offsets
 
-    def go_on_from(self, committed: Mapping[TopicPartition, CommittedOffset]) -> None:
+    def go_on_from(self, committed: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Continue with the partition times and the numbers that were committed."""
         numbers = self._context.processor_metadata
         for partition, (_, metadata) in committed.items():

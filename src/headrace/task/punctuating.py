@@ -12,7 +12,7 @@ from headrace.task.context import TaskContext
 from headrace.task.handlers import Handle
 from headrace.task.nodes import handle_processing_error
 from headrace.task.partition_group import PartitionGroup
-from headrace.task.progress import Progress
+from headrace.task.progress import InputProgress
 from headrace.task.punctuation import Punctuation, PunctuationQueue
 from headrace.task.schedules import Schedules
 
@@ -22,7 +22,7 @@ class Punctuations:
         self,
         context: TaskContext,
         group: PartitionGroup,
-        progress: Progress,
+        progress: InputProgress,
         *,
         processors: Mapping[str, Any],
         handler: Handle,

@@ -19,15 +19,15 @@ from headrace.errors import StreamsError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.processors.columns import Columns
-from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext
+from headrace.records import NO_TIMESTAMP, OffsetAndMetadata, RawRecord, RecordContext
 from headrace.state.cache import ThreadCache
 from headrace.task.collector import ProducerPort, RecordCollector
 from headrace.task.context import TaskContext
 from headrace.task.handlers import deserialization_handler, processing_handler, production_handler
-from headrace.task.nodes import ProcessorNode, SourceNode, connect, make_nodes
+from headrace.task.nodes import TaskProcessor, TaskSource, connect, make_nodes
 from headrace.task.partition_group import PartitionGroup, TopicPartition, make_queue
 from headrace.task.processing import Processing
-from headrace.task.progress import CommittedOffset, Progress
+from headrace.task.progress import InputProgress
 from headrace.task.punctuating import Punctuations
 from headrace.task.snapshot import TaskSnapshot, apply_before_init, apply_to_nodes, take_snapshot
 from headrace.task.state_registry import ChangelogEntry
@@ -35,8 +35,6 @@ from headrace.task.state_registry import ChangelogEntry
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.topology.task_plan import TaskPlan
-
-__all__ = ["CommittedOffset", "StreamTask"]
 
 
 class StreamTask:
@@ -80,13 +78,13 @@ class StreamTask:
         self._deserialization_handler = deserialization_handler(config)
         self._nodes = make_nodes(plan, self.context, handler)
         self._processors = {
-            name: node.processor for name, node in self._nodes.items() if isinstance(node, ProcessorNode)
+            name: node.processor for name, node in self._nodes.items() if isinstance(node, TaskProcessor)
         }
         lateness = self.context.metrics.lateness_sensor()
         self._group = PartitionGroup({}, max_idle_ms=config["max.task.idle.ms"], lag_of=lag_of, lateness=lateness)
         for topic_partition in partitions:
             self.add_partition(topic_partition)
-        self._progress = Progress(self._group, self.context)
+        self._progress = InputProgress(self._group, self.context)
         self._punctuations = Punctuations(
             self.context,
             self._group,
@@ -109,7 +107,7 @@ class StreamTask:
 
     def start(
         self,
-        committed: Mapping[TopicPartition, CommittedOffset] | None = None,
+        committed: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         snapshot: TaskSnapshot | None = None,
         *,
         punctuated_nodes: Collection[str] | None = None,
@@ -149,7 +147,7 @@ class StreamTask:
         """Read one more partition; ``source`` names the node where the topic alone does not say it."""
         name = source or self.plan.source_of(partition[0])
         node = self._nodes.get(name or "")
-        if not isinstance(node, SourceNode):
+        if not isinstance(node, TaskSource):
             message = f"no source of the task {self.task_id} reads the topic {partition[0]!r}"
             raise StreamsError(message)
         self._group.add_queue(make_queue(partition, node, self.plan, self.context, self._deserialization_handler))
@@ -242,7 +240,7 @@ class StreamTask:
         """Whether a node has asked for a commit since the last one."""
         return self._progress.commit_requested
 
-    def prepare_commit(self) -> dict[TopicPartition, CommittedOffset]:
+    def prepare_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Flush caches and buffers, wait for the producer, and return the offsets that are done."""
         if not self.commit_needed:
             return {}
@@ -257,7 +255,7 @@ class StreamTask:
             self.registry.flush()
         self._progress.committed()
 
-    def committable_offsets(self) -> dict[TopicPartition, CommittedOffset]:
+    def committable_offsets(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """The offsets that are done, whether or not something is left to commit."""
         return self._progress.committable_offsets()
 

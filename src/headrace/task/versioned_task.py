@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.errors import IllegalStateError, StoreError
+from headrace.records import OffsetAndMetadata
 from headrace.state.rocksdb.failures import explained
 from headrace.state.rocksdb.task_databases import TaskDatabases
 from headrace.state.rocksdb.visits import CHUNK_BYTES
@@ -22,7 +23,6 @@ from headrace.task.checkpoint import FILE_NAME as CHECKPOINT
 from headrace.task.checkpoint import TopicPartition, checkpoint_version, read_checkpoint, write_checkpoint
 from headrace.task.lock import TaskLock
 from headrace.task.owner import claim
-from headrace.task.progress import CommittedOffset
 from headrace.task.snapshot import TaskSnapshot, dump, parse
 from headrace.task.state_registry import ChangelogEntry
 from headrace.task.stream_task import StreamTask
@@ -45,7 +45,7 @@ class Opening:
 class Commit(NamedTuple):
     """What a version ends with: the offsets to commit, and what the task remembers, for the next ``open``."""
 
-    offsets: dict[TopicPartition, CommittedOffset]
+    offsets: dict[TopicPartition, OffsetAndMetadata]
     snapshot: bytes
 
 
@@ -103,7 +103,7 @@ class VersionedTask:
 
     def start(
         self,
-        committed: Mapping[TopicPartition, CommittedOffset] | None = None,
+        committed: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         *,
         punctuated_nodes: Collection[str] | None = None,
     ) -> None:

@@ -115,7 +115,7 @@ def test_after_a_restart_of_the_machine_nobody_holds_it(
 ) -> None:
     broker.acquire_lease("app")
     with monkeypatch.context() as patch:
-        patch.setattr(leases, "_boot", lambda: "another")
+        patch.setattr(leases, "boot_id", lambda: "another")
         assert broker.acquire_lease("app").epoch == 2
     clock.uptime = 10
     assert broker.acquire_lease("app").epoch == 3

@@ -17,11 +17,11 @@ from headrace.errors import (
     TaskCorruptedError,
 )
 from headrace.processors.api import Processor, PunctuationType
-from headrace.records import NO_HEADERS, Headers, Record, raw_record
+from headrace.records import NO_HEADERS, Headers, OffsetAndMetadata, Record, raw_record
 from headrace.state import stores
 from headrace.task import commit_metadata, handlers
 from headrace.task.handlers import ProducedRecord
-from headrace.task.stream_task import CommittedOffset, StreamTask
+from headrace.task.stream_task import StreamTask
 from headrace.topology import Topology
 
 
@@ -331,7 +331,7 @@ def test_a_partitioner_may_choose_none_one_or_several(answer: Any, partitions: l
 def test_commits_the_head_of_the_queue_or_what_comes_after_the_last_record() -> None:
     run = Run(one_node(forward)).start().feed(("a", 10), ("b", 20))
     run.task.process(0)
-    assert run.task.prepare_commit() == {("in", 0): CommittedOffset(1, commit_metadata.encode(10, {}))}
+    assert run.task.prepare_commit() == {("in", 0): OffsetAndMetadata(1, commit_metadata.encode(10, {}))}
     run.task.post_commit()
     assert run.task.prepare_commit() == {}
     run.task.process(0)
@@ -340,7 +340,7 @@ def test_commits_the_head_of_the_queue_or_what_comes_after_the_last_record() -> 
 
 def test_goes_on_from_committed_time_and_numbers() -> None:
     run = Run(one_node(lambda c, r: c.forward(r.with_value(str(c.processor_metadata("emitted"))))))
-    run.start({("in", 0): CommittedOffset(7, commit_metadata.encode(500, {"emitted": 42}))})
+    run.start({("in", 0): OffsetAndMetadata(7, commit_metadata.encode(500, {"emitted": 42}))})
     assert run.task.stream_time == 500
     run.feed(("v", 1), offset=7).drain()
     assert run.port.values() == ["42"]
