@@ -42,26 +42,7 @@ class Setting:
         return self.parse(self.name, given)
 
 
-_UPGRADE_FROM = (
-    "2.4",
-    "2.5",
-    "2.6",
-    "2.7",
-    "2.8",
-    "3.0",
-    "3.1",
-    "3.2",
-    "3.3",
-    "3.4",
-    "3.5",
-    "3.6",
-    "3.7",
-    "3.8",
-    "3.9",
-    "4.0",
-    "4.1",
-    "4.2",
-)
+_UPGRADE_FROM = [*(f"2.{minor}" for minor in range(4, 9)), *(f"3.{minor}" for minor in range(10)), "4.0", "4.1", "4.2"]
 _MINUTE_MS = 60_000
 _DAY_MS = 24 * 60 * _MINUTE_MS
 _COMMIT_INTERVAL_MS = 30_000

@@ -30,19 +30,11 @@ Execute = Annotated[bool, typer.Option("--execute/--dry-run", help="Do it, or on
 @command(group, "list", "headrace groups list", "headrace groups list --json")
 def list_groups(session: Session) -> None:
     """List the groups, how many offsets they are behind, and which of them belong to a running application."""
-    out = session.out
     with session.broker() as broker:
         found = [_summary(broker, name) for name in broker.groups()]
-    if out.json:
-        out.data(found)
-    elif out.quiet:
-        for one in found:
-            out.line(one["group"])
-    elif not found:
-        out.note("no group has committed an offset yet")
-    else:
-        rows = [(one["group"], one["partitions"], one["lag"], _owner_text(one["owner"])) for one in found]
-        out.table(("GROUP", ">PARTITIONS", ">LAG", "RUNNING"), rows)
+    rows = [(one["group"], one["partitions"], one["lag"], _owner_text(one["owner"])) for one in found]
+    columns = ("GROUP", ">PARTITIONS", ">LAG", "RUNNING")
+    session.out.listing(found, columns, rows, none="no group has committed an offset yet")
 
 
 @command(group, "describe", "headrace groups describe audit", "headrace groups describe audit --json")

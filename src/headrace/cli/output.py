@@ -108,6 +108,25 @@ class Output:
             table.add_row(*(_cell(value) for value in row))
         self._out.print(table)
 
+    def listing(
+        self,
+        found: Sequence[Mapping[str, Any]],
+        columns: Sequence[str],
+        rows: Iterable[Sequence[object]],
+        *,
+        none: str,
+    ) -> None:
+        """What there is: with ``--quiet`` the names alone, which come first in each; a note where there is nothing."""
+        if self.json:
+            self.data(found)
+        elif self.quiet:
+            for one in found:
+                self.line(str(next(iter(one.values()))))
+        elif not found:
+            self.note(none)
+        else:
+            self.table(columns, rows)
+
     def styled(self, *parts: tuple[str, str]) -> None:
         self._out.print(Text.assemble(*((clean(text), style) for text, style in parts)), soft_wrap=True)
 

@@ -21,17 +21,10 @@ def print_stores(session: Session, program: str, settings: Iterable[str]) -> Non
     out = session.out
     with replicas_of(session, program, settings) as (replicas, broker):
         found = [{"store": name} for name in replicas.layouts] if out.quiet else summaries(replicas, broker)
-    if out.json:
-        out.data(found)
-    elif out.quiet:
-        for one in found:
-            out.line(one["store"])
-    elif not found:
-        out.note("the program has no stores")
-    else:
-        names = ("store", "kind", "changelog", "partitions", "entries", "bytes")
-        rows = [[str(one[n]).replace("_", " ") if n == "kind" else one[n] for n in names] for one in found]
-        out.table(("STORE", "KIND", "CHANGELOG", ">PARTITIONS", ">ENTRIES", ">BYTES"), rows)
+    names = ("store", "kind", "changelog", "partitions", "entries", "bytes")
+    rows = ([str(one[n]).replace("_", " ") if n == "kind" else one[n] for n in names] for one in found)
+    columns = ("STORE", "KIND", "CHANGELOG", ">PARTITIONS", ">ENTRIES", ">BYTES")
+    out.listing(found, columns, rows, none="the program has no stores")
 
 
 def print_key(

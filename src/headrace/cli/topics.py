@@ -42,23 +42,13 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 @command(group, "list", "headrace topics list", "headrace topics list --long", "headrace topics list --json")
 def list_topics(session: Session, long: Long = False) -> None:
     """List the topics and their numbers of partitions."""
-    out = session.out
     with session.broker() as broker:
         counts = broker.topics()
-        found = [broker.describe_topic(name) for name in counts] if long else []
-    if out.json:
-        plain = [{"name": name, "partitions": count} for name, count in counts.items()]
-        out.data([_totals(topic) for topic in found] if long else plain)
-    elif out.quiet:
-        for name in counts:
-            out.line(name)
-    elif not counts:
-        out.note("no topics yet; create one: headrace topics create NAME")
-    elif long:
-        rows = [tuple(_totals(topic).values()) for topic in found]
-        out.table(("TOPIC", ">PARTITIONS", ">RECORDS", ">BYTES"), rows)
-    else:
-        out.table(("TOPIC", ">PARTITIONS"), counts.items())
+        found = [_totals(broker.describe_topic(name)) for name in counts] if long else []
+    found = found or [{"name": name, "partitions": count} for name, count in counts.items()]
+    columns = ("TOPIC", ">PARTITIONS", ">RECORDS", ">BYTES")[: 4 if long else 2]
+    none = "no topics yet; create one: headrace topics create NAME"
+    session.out.listing(found, columns, [tuple(one.values()) for one in found], none=none)
 
 
 @command(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.errors import (
@@ -221,28 +222,18 @@ def _is_fatal(error: Exception) -> bool:
     return isinstance(error, BrokerError) and not isinstance(error, RecordTooLargeError) and not is_retriable(error)
 
 
+@dataclass(slots=True)
 class TopicWriter:
     """Writes the records of one node to one topic."""
 
-    __slots__ = ("_node", "_serialize_key", "_serialize_value", "collector", "count", "default_key_serde", "topic")
-
-    def __init__(
-        self,
-        collector: RecordCollector,
-        topic: str,
-        serialize_key: Serialize,
-        serialize_value: Serialize,
-        node: str,
-        count: TopicCount,
-    ) -> None:
-        self.collector = collector
-        self.topic = topic
-        self._serialize_key = serialize_key
-        self._serialize_value = serialize_value
-        self._node = node
-        self.count = count
-        self.default_key_serde: Serde[Any] | None = None
-        """The serde of keys where the program named none and others read the topic; windowed keys are wrapped by it."""
+    collector: RecordCollector
+    topic: str
+    _serialize_key: Serialize
+    _serialize_value: Serialize
+    _node: str
+    count: TopicCount
+    default_key_serde: Serde[Any] | None = None
+    """The serde of keys where the program named none and others read the topic; windowed keys are wrapped by it."""
 
     def send(self, key: Any, value: Any, timestamp: int, headers: Headers, partition: int | None = None) -> None:
         """Serialise a record, given in parts, and write it."""

@@ -48,6 +48,12 @@ class Operator(NamedTuple):
     on_error: Callable[[Record[Any, Any], Exception], None] | None
     children: tuple[Operator | Take, ...] = ()
 
+    @property
+    def what(self) -> Fusible:
+        """What it does, where it is not a source."""
+        assert self.does is not None
+        return self.does
+
 
 def call(processor: Any) -> Fusible:
     """What an operator does that cannot be taken apart: it is called from here, with the parts if it can take them."""
@@ -125,9 +131,8 @@ class _Writer:
                 self.line(depth, f"{self._name(child, 'child')}({key}, {value}, timestamp, headers)")
 
     def _filter(self, operator: Operator, key: str, value: str, depth: int) -> None:
-        assert operator.does is not None
         # One function of ours is called for every record that is repartitioned.
-        is_key_asked = operator.does.function is has_key
+        is_key_asked = operator.what.function is has_key
         self.line(depth, f"if {key} is not None:" if is_key_asked else f"if {self._call(operator, key, value)}:")
         self._children(operator, key, value, depth + 1)
 
@@ -165,12 +170,10 @@ class _Writer:
         self._children(operator, key, value, depth)
 
     def _take(self, operator: Operator, key: str, value: str, depth: int) -> None:
-        assert operator.does is not None
-        self.line(depth, f"{self._name(operator.does.function, 'function')}({key}, {value}, timestamp, headers)")
+        self.line(depth, f"{self._name(operator.what.function, 'function')}({key}, {value}, timestamp, headers)")
 
     def _process(self, operator: Operator, key: str, value: str, depth: int) -> None:
-        assert operator.does is not None
-        function = self._name(operator.does.function, "function")
+        function = self._name(operator.what.function, "function")
         self.line(depth, f"{function}(Record({key}, {value}, timestamp, headers))")
 
     def _pass(self, operator: Operator, key: str, value: str, depth: int) -> None:
@@ -185,28 +188,22 @@ class _Writer:
         """The head of a loop over what the operator's function returns; a plain list needs no closer look."""
         many = self._variable()
         self.line(depth, f"{many} = {self._call(operator, key, value)}")
-        checked = f"as_many({many}, {self._called(operator)!r}, {what!r}, {self._function(operator)})"
+        checked = f"as_many({many}, {operator.what.kind!r}, {what!r}, {self._function(operator)})"
         self.line(depth, f"for {one} in {many} if type({many}) is list else {checked}:")
 
     def _unpacked(self, pair: str, operator: Operator, depth: int) -> tuple[str, str]:
         key, value = self._variable(), self._variable()
-        checked = f"as_pair({pair}, {self._called(operator)!r}, {self._function(operator)})"
+        checked = f"as_pair({pair}, {operator.what.kind!r}, {self._function(operator)})"
         is_pair = f"type({pair}) is tuple and len({pair}) == 2"
         self.line(depth, f"{key}, {value} = {pair} if {is_pair} else {checked}")
         return key, value
 
-    def _called(self, operator: Operator) -> str:
-        assert operator.does is not None
-        return operator.does.kind
-
     def _function(self, operator: Operator) -> str:
-        assert operator.does is not None
-        return self._name(operator.does.function, "function")
+        return self._name(operator.what.function, "function")
 
     def _call(self, operator: Operator, key: str, value: str) -> str:
-        assert operator.does is not None
         function = self._function(operator)
-        return f"{function}({key}, {value})" if operator.does.with_key else f"{function}({value})"
+        return f"{function}({key}, {value})" if operator.what.with_key else f"{function}({value})"
 
     def _variable(self) -> str:
         self._variables += 1
