@@ -15,7 +15,7 @@ from headrace.cli.state_keys import key_of
 from headrace.errors import UnknownTopicError
 from headrace.query.layout import StoreLayout
 from headrace.query.replicas import Replicas
-from headrace.query.rows import StoreRow, entries_of, row_of
+from headrace.query.rows import StoreRow, row_of
 from headrace.state.contracts import StoreIterator
 from headrace.windows import MAX_TIMESTAMP, Windowed
 
@@ -133,7 +133,7 @@ def _scan(replicas: Replicas, layout: StoreLayout, bounds: Bounds) -> Callable[[
         prefix, serde = _key(replicas, name, bounds.prefix), replicas.key_serde(name)
         return lambda store: store.prefix_scan(prefix, serde)
     if bounds.first is None and bounds.last is None:
-        return lambda store: entries_of(layout, store)
+        return lambda store: store.entries()
     first = None if bounds.first is None else _key(replicas, name, bounds.first)
     last = None if bounds.last is None else _key(replicas, name, bounds.last)
     if shape == "versioned":

@@ -22,10 +22,10 @@ from headrace.plan.graph import (
     StreamSourceNode,
     VersionedSemanticsNode,
 )
+from headrace.plan.join_stores import SubscriptionStore
 from headrace.plan.materialized import Materialized
 from headrace.plan.names import suffixed_or_generate
 from headrace.plan.stores import KeyValueMaterializer
-from headrace.plan.subscription_store import SubscriptionStore
 from headrace.processors.foreign_key_receive import ForeignKeyReceive
 from headrace.processors.foreign_key_resolver import ForeignKeyResolve
 from headrace.processors.foreign_key_send import ForeignKeySend

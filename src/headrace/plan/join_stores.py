@@ -1,22 +1,28 @@
-"""The stores of a stream-stream join: a window store per side, and one of records that wait for a partner."""
+"""The stores of joins: of streams a window store per side, and one of records that wait for a partner; of tables by a
+foreign key, which left rows wait for which right row.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from headrace import serde
 from headrace.errors import StreamsError, user_line
 from headrace.plan import names
 from headrace.plan.stores import dsl_stores
-from headrace.state.join_window import join_window
+from headrace.state.builders import TypedStoreBuilder
+from headrace.state.kinds import TIMESTAMPED_WINDOW, WINDOW, StoreKind
 from headrace.state.outer_join import outer_join_store
 from headrace.state.store_builder import StoreBuilder
+from headrace.state.value_codecs import PLAIN, TIMESTAMPED, HeadersInChangelog
 from headrace.windows import EmitStrategy, JoinWindows
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.serde import Serde
+    from headrace.serde.foreign_key import SubscriptionSerde
 
 
 @dataclass
@@ -68,6 +74,18 @@ def window_store(
     if supplier is not None:
         return join_window(supplier, joined.key_serde, value_serde)
     return JoinWindowStore(f"{base_name}-store", windows, joined, value_serde)
+
+
+def join_window(
+    supplier: Any, key_serde: Serde[Any] | None, value_serde: Serde[Any] | None, *, with_headers: bool = False
+) -> TypedStoreBuilder:
+    """The builder of one side's store; values have timestamps and headers only where the supplier keeps them."""
+    if with_headers or getattr(supplier, "has_headers", False):
+        return TypedStoreBuilder(replace(TIMESTAMPED_WINDOW, headers=True), supplier, key_serde, value_serde)
+    if getattr(supplier, "is_timestamped", False):
+        codec = HeadersInChangelog(TIMESTAMPED)
+        return TypedStoreBuilder(TIMESTAMPED_WINDOW, supplier, key_serde, value_serde, codec=codec)
+    return TypedStoreBuilder(WINDOW, supplier, key_serde, value_serde, codec=HeadersInChangelog(PLAIN))
 
 
 class JoinWindowStore(StoreBuilder):
@@ -137,3 +155,29 @@ def _waiting_store_name(generated_name: str, joined: StreamJoined, *, full_outer
 def log_settings(logging: bool | Mapping[str, str] | None) -> tuple[bool, dict[str, str]]:
     """The keyword ``logging``, taken apart: whether to log, and the topic's settings."""
     return logging is not False, dict(logging) if isinstance(logging, Mapping) else {}
+
+
+_SUBSCRIPTIONS = StoreKind("foreign_key_subscriptions")
+_STORED_AS = StoreKind("kv", timestamped=True, headers=True)
+"""Changelog records carry the headers of the subscriptions."""
+
+
+class SubscriptionStore(StoreBuilder):
+    """A key-value store of the configured kind, never cached. Keys are bytes: prefixes have to be found."""
+
+    kind = _SUBSCRIPTIONS
+
+    def __init__(self, name: str, subscription_serde: SubscriptionSerde, dsl_store: Any = None) -> None:
+        super().__init__(name)
+        self._serde = subscription_serde
+        self._dsl_store = dsl_store
+
+    def configured(self, config: StreamsConfig) -> StoreBuilder:
+        made_by, format = dsl_stores(config, self._dsl_store, "TIMESTAMPED")
+        supplier = made_by.key_value_store(self.name, format)
+        builder = TypedStoreBuilder(_STORED_AS, supplier, serde.bytes(), self._serde, shown_as=_SUBSCRIPTIONS)
+        return builder.with_logging(self.logging_enabled, self.log_config)
+
+    def is_compatible_with(self, other: object) -> bool:
+        """Both sides of the join bring the same store along."""
+        return isinstance(other, SubscriptionStore) and other.name == self.name

@@ -17,7 +17,7 @@ from headrace.records import NO_HEADERS, RecordContext
 from headrace.serde.primitives import IntegerSerde
 from headrace.serde.round_trips import keeps_all, reads_all
 from headrace.state.cache import CacheEntry, entry_size
-from headrace.state.layers.key_value_caching import CachingKeyValueStore
+from headrace.state.layers.caching import CachingKeyValueStore
 from headrace.state.layers.metered import MeteredKeyValueStore
 from headrace.state.value_codecs import TIMESTAMPED
 

@@ -5,7 +5,7 @@ Each call asks for the partitions anew, so that it sees what was committed since
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from headrace.errors import UnsupportedError
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Partitions = Callable[[], Sequence[Any]]
 """Gives the typed stores of all partitions, up to date."""
+
+
+_SESSION_TIMES = "earliest_end", "latest_start"
 
 
 class ReadOnlyStore:
@@ -40,25 +43,21 @@ class ReadOnlyStore:
 
     put_if_absent = put_all = delete = remove = put
 
-    def _first(self, find: Callable[[Any], Any | None]) -> Any | None:
+    def _first(self, method: str, *arguments: Any) -> Any | None:
         """What the first partition that has something has."""
-        found = (find(store) for store in self._partitions())
+        found = (getattr(store, method)(*arguments) for store in self._partitions())
         held = next((value for value in found if value is not None), None)
         return None if held is None else self._show(held)
 
-    def _each(self, scan: Callable[[Any], StoreIterator[Any, Any]]) -> StoreIterator[Any, Any]:
+    def _each(self, method: str, *arguments: Any) -> StoreIterator[Any, Any]:
         """The entries of one partition after another."""
-        entries = self._entries(self._partitions(), scan)
-        return StoreIterator(entries, entries.close)  # type: ignore[attr-defined]
+        entries = self._entries([getattr(store, method) for store in self._partitions()], arguments)
+        return StoreIterator(entries, entries.close)
 
-    def _entries(
-        self, stores: Sequence[Any], scan: Callable[[Any], StoreIterator[Any, Any]]
-    ) -> Iterator[tuple[Any, Any]]:
-        show = self._show
-        for store in stores:
-            with scan(store) as found:
-                for key, value in found:
-                    yield key, show(value)
+    def _entries(self, scans: list[Any], arguments: tuple[Any, ...]) -> Generator[tuple[Any, Any], None, None]:
+        for scan in scans:
+            with scan(*arguments) as found:
+                yield from found.mapped(self._show)
 
 
 class ReadOnlyKeyValueStore(ReadOnlyStore, Generic[KIn, VIn]):
@@ -66,27 +65,27 @@ class ReadOnlyKeyValueStore(ReadOnlyStore, Generic[KIn, VIn]):
 
     def get(self, key: KIn) -> VIn | None:
         """The value of ``key``; None where it has none."""
-        return self._first(lambda store: store.get(key))
+        return self._first("get", key)
 
     def range(self, key_from: KIn | None = None, key_to: KIn | None = None) -> StoreIterator[KIn, VIn]:
         """The entries of both ends and between; None leaves an end open. In order of the keys' bytes per partition."""
-        return self._each(lambda store: store.range(key_from, key_to))
+        return self._each("range", key_from, key_to)
 
     def reverse_range(self, key_from: KIn | None = None, key_to: KIn | None = None) -> StoreIterator[KIn, VIn]:
         """As ``range``, each partition from its end."""
-        return self._each(lambda store: store.reverse_range(key_from, key_to))
+        return self._each("reverse_range", key_from, key_to)
 
     def all(self) -> StoreIterator[KIn, VIn]:
         """All entries."""
-        return self._each(lambda store: store.all())
+        return self._each("all")
 
     def reverse_all(self) -> StoreIterator[KIn, VIn]:
         """All entries, each partition from its end."""
-        return self._each(lambda store: store.reverse_all())
+        return self._each("reverse_all")
 
     def prefix_scan(self, prefix: Any, prefix_serde: Any) -> StoreIterator[KIn, VIn]:
         """The entries whose keys, as bytes, begin with ``prefix`` as ``prefix_serde`` writes it."""
-        return self._each(lambda store: store.prefix_scan(prefix, prefix_serde))
+        return self._each("prefix_scan", prefix, prefix_serde)
 
     def approximate_num_entries(self) -> int:
         """About how many entries there are."""
@@ -99,7 +98,7 @@ class ReadOnlyVersionedStore(ReadOnlyStore, Generic[KIn, VIn]):
     def get(self, key: KIn, as_of: Instant | None = None) -> VersionedRecord | None:
         """The latest version of ``key``, or the one that was valid at ``as_of``."""
         time = None if as_of is None else to_timestamp(as_of, "as_of")
-        return self._first(lambda store: store.get(key, time))
+        return self._first("get", key, time)
 
 
 class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
@@ -112,19 +111,17 @@ class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
         """``fetch(key, time)``: the value of that window. ``fetch(key, time_from, time_to)``: see ``fetch_range``."""
         if len(times) == 1:
             start = to_timestamp(times[0])
-            return self._first(lambda store: store.fetch(key, start))
+            return self._first("fetch", key, start)
         time_from, time_to = times
         return self.fetch_range(key, time_from, time_to)
 
     def fetch_range(self, key: KIn, time_from: Instant, time_to: Instant) -> StoreIterator[int, VIn]:
         """``(window start, value)`` of the windows of one key."""
-        span = _span(time_from, time_to)
-        return self._each(lambda store: store.fetch_range(key, *span))
+        return self._each("fetch_range", key, *_span(time_from, time_to))
 
     def backward_fetch(self, key: KIn, time_from: Instant, time_to: Instant) -> StoreIterator[int, VIn]:
         """As ``fetch_range``, latest first."""
-        span = _span(time_from, time_to)
-        return self._each(lambda store: store.backward_fetch_range(key, *span))
+        return self._each("backward_fetch_range", key, *_span(time_from, time_to))
 
     backward_fetch_range = backward_fetch
 
@@ -132,33 +129,29 @@ class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
         self, key_from: KIn | None, key_to: KIn | None, time_from: Instant, time_to: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """The windows of a range of keys; None leaves an end open."""
-        span = _span(time_from, time_to)
-        return self._each(lambda store: store.fetch_keys(key_from, key_to, *span))
+        return self._each("fetch_keys", key_from, key_to, *_span(time_from, time_to))
 
     def backward_fetch_keys(
         self, key_from: KIn | None, key_to: KIn | None, time_from: Instant, time_to: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_keys``, each partition from its end."""
-        span = _span(time_from, time_to)
-        return self._each(lambda store: store.backward_fetch_keys(key_from, key_to, *span))
+        return self._each("backward_fetch_keys", key_from, key_to, *_span(time_from, time_to))
 
     def fetch_all(self, time_from: Instant, time_to: Instant) -> StoreIterator[Windowed[KIn], VIn]:
         """The windows of all keys that start in the span."""
-        span = _span(time_from, time_to)
-        return self._each(lambda store: store.fetch_all(*span))
+        return self._each("fetch_all", *_span(time_from, time_to))
 
     def backward_fetch_all(self, time_from: Instant, time_to: Instant) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_all``, each partition from its end."""
-        span = _span(time_from, time_to)
-        return self._each(lambda store: store.backward_fetch_all(*span))
+        return self._each("backward_fetch_all", *_span(time_from, time_to))
 
     def all(self) -> StoreIterator[Windowed[KIn], VIn]:
         """All windows of all keys."""
-        return self._each(lambda store: store.all())
+        return self._each("all")
 
     def backward_all(self) -> StoreIterator[Windowed[KIn], VIn]:
         """All windows, each partition from its end."""
-        return self._each(lambda store: store.backward_all())
+        return self._each("backward_all")
 
 
 class ReadOnlySessionStore(ReadOnlyStore, Generic[KIn, VIn]):
@@ -166,52 +159,49 @@ class ReadOnlySessionStore(ReadOnlyStore, Generic[KIn, VIn]):
 
     def fetch(self, key: KIn) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key."""
-        return self._each(lambda store: store.fetch(key))
+        return self._each("fetch", key)
 
     def backward_fetch(self, key: KIn) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key, from the end."""
-        return self._each(lambda store: store.backward_fetch(key))
+        return self._each("backward_fetch", key)
 
     def fetch_session(self, key: KIn, start: Instant, end: Instant) -> VIn | None:
         """The value of the session of ``key`` from ``start`` to ``end``."""
-        span = _span(start, end, "start", "end")
-        return self._first(lambda store: store.fetch_session(key, *span))
+        return self._first("fetch_session", key, *_span(start, end, "start", "end"))
 
     def fetch_keys(self, key_from: KIn | None, key_to: KIn | None) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of a range of keys; None leaves an end open."""
-        return self._each(lambda store: store.fetch_keys(key_from, key_to))
+        return self._each("fetch_keys", key_from, key_to)
 
     def backward_fetch_keys(self, key_from: KIn | None, key_to: KIn | None) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``fetch_keys``, each partition from its end."""
-        return self._each(lambda store: store.backward_fetch_keys(key_from, key_to))
+        return self._each("backward_fetch_keys", key_from, key_to)
 
     def find_sessions(
         self, key: KIn, earliest_end: Instant, latest_start: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of one key that end no earlier and start no later."""
-        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
-        return self._each(lambda store: store.find_sessions(key, *span))
+        return self._each("find_sessions", key, *_span(earliest_end, latest_start, *_SESSION_TIMES))
 
     def backward_find_sessions(
         self, key: KIn, earliest_end: Instant, latest_start: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``find_sessions``, from the end."""
-        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
-        return self._each(lambda store: store.backward_find_sessions(key, *span))
+        return self._each("backward_find_sessions", key, *_span(earliest_end, latest_start, *_SESSION_TIMES))
 
     def find_sessions_keys(
         self, key_from: KIn | None, key_to: KIn | None, earliest_end: Instant, latest_start: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """The sessions of a range of keys that end no earlier and start no later."""
-        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
-        return self._each(lambda store: store.find_sessions_keys(key_from, key_to, *span))
+        times = _span(earliest_end, latest_start, *_SESSION_TIMES)
+        return self._each("find_sessions_keys", key_from, key_to, *times)
 
     def backward_find_sessions_keys(
         self, key_from: KIn | None, key_to: KIn | None, earliest_end: Instant, latest_start: Instant
     ) -> StoreIterator[Windowed[KIn], VIn]:
         """As ``find_sessions_keys``, each partition from its end."""
-        span = _span(earliest_end, latest_start, "earliest_end", "latest_start")
-        return self._each(lambda store: store.backward_find_sessions_keys(key_from, key_to, *span))
+        times = _span(earliest_end, latest_start, *_SESSION_TIMES)
+        return self._each("backward_find_sessions_keys", key_from, key_to, *times)
 
 
 _SHAPES: dict[str, type[ReadOnlyStore]] = {

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from headrace.state.contracts import StoreIterator
-from headrace.windows import Windowed
-
 if TYPE_CHECKING:
     from headrace.query.layout import StoreLayout
 
@@ -22,7 +19,7 @@ def columns_of(layout: StoreLayout) -> tuple[str, ...]:
     """The names of the columns, in order."""
     kind = layout.kind
     names = ["key", "value"]
-    if kind.timestamped or kind.shape == "versioned":
+    if kind.has_times:
         names.append("timestamp")
     if kind.is_windowed:
         names += ["window_start", "window_end"]
@@ -31,7 +28,7 @@ def columns_of(layout: StoreLayout) -> tuple[str, ...]:
 
 def rows_of(layout: StoreLayout, store: Any, partition: int) -> Iterator[StoreRow]:
     """The rows of one partition."""
-    with entries_of(layout, store) as entries:
+    with store.entries() as entries:
         for key, held in entries:
             yield row_of(layout, key, held, partition)
 
@@ -39,18 +36,10 @@ def rows_of(layout: StoreLayout, store: Any, partition: int) -> Iterator[StoreRo
 def row_of(layout: StoreLayout, key: Any, held: Any, partition: int | None) -> StoreRow:
     """One entry: its key, and its value as the typed store holds it."""
     row: StoreRow = {"key": key, "value": held}
-    if layout.kind.timestamped or layout.kind.shape == "versioned":
-        row["value"] = held.value
-        if "timestamp" in columns_of(layout):
-            row["timestamp"] = held.timestamp
-    if isinstance(key, Windowed) and "window_start" in columns_of(layout):
+    if layout.kind.has_times:
+        row |= {"value": held.value, "timestamp": held.timestamp}
+    if layout.kind.is_windowed:
         row |= {"key": key.key, "window_start": key.window.start, "window_end": key.window.end}
     if not layout.is_global:
         row["partition"] = partition
     return row
-
-
-def entries_of(layout: StoreLayout, store: Any) -> StoreIterator[Any, Any]:
-    """Everything that a typed store holds: ``(key or windowed key, held value)``."""
-    found: StoreIterator[Any, Any] = store.fetch_keys(None, None) if layout.kind.shape == "session" else store.all()
-    return found

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.errors import IllegalStateError, OperatorTypeError
 from headrace.serde.given import given_serde
 from headrace.state.kinds import VERSIONED, WINDOW, StoreKind
-from headrace.state.layers.adapters import plain_as_timestamped
-from headrace.state.layers.headers import HEADERS, SESSION_HEADERS, for_headers, session_for_headers
-from headrace.state.layers.key_value_caching import CachingKeyValueStore
+from headrace.state.layers.adapters import for_headers, for_timestamps, session_for_headers
+from headrace.state.layers.caching import CachingKeyValueStore
 from headrace.state.layers.logging import (
     ChangeLoggingDuplicates,
     ChangeLoggingKeyValueStore,
@@ -28,7 +27,7 @@ from headrace.state.layers.timed_caching import CachingSessionStore, CachingWind
 from headrace.state.layers.versioned import ChangeLoggingVersionedStore, MeteredVersionedStore
 from headrace.state.store_builder import StoreBuilder
 from headrace.state.suppliers import TimeOrderedWindowSupplier
-from headrace.state.value_codecs import PLAIN, TIMESTAMPED, ValueCodec
+from headrace.state.value_codecs import HEADERS, PLAIN, SESSION_HEADERS, TIMESTAMPED, ValueCodec
 
 if TYPE_CHECKING:
     from headrace.serde.contract import GivenSerde
@@ -143,12 +142,7 @@ class TypedStoreBuilder(StoreBuilder):
             return session_for_headers(store, has_headers=has_headers)
         if self._stored.headers:
             return for_headers(store, has_headers=has_headers, is_timestamped=is_timestamped)
-        if not self._stored.timestamped:
-            return store
-        if store.persistent and not is_timestamped:
-            return plain_as_timestamped(store)
-        store.codec = TIMESTAMPED
-        return store
+        return for_timestamps(store, is_timestamped=is_timestamped) if self._stored.timestamped else store
 
 
 def _codec_of(kind: StoreKind) -> ValueCodec:

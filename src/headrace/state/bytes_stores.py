@@ -7,7 +7,7 @@ string of bytes here, composed as ``serde/bytes_keys.py`` says, the same in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol, TypeAlias
 
 from headrace.records import NO_HEADERS, Headers
@@ -26,34 +26,23 @@ class BytesStore(Protocol):
     codec: ValueCodec
 
     @property
-    def name(self) -> str:
-        """The store's name."""
-
+    def name(self) -> str: ...
     @property
-    def persistent(self) -> bool:
-        """Whether the store outlives its task without a changelog."""
-
+    def persistent(self) -> bool: ...
     @property
-    def is_open(self) -> bool:
-        """Whether the store can be used."""
+    def is_open(self) -> bool: ...
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
         """Open the store; the innermost layer registers ``root``, the typed store, with the task."""
 
-    def flush_cache(self) -> None:
-        """Let go of everything that is cached."""
-
-    def flush(self) -> None:
-        """Write what is held back."""
-
-    def close(self) -> None:
-        """Close the store."""
+    def flush_cache(self) -> None: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
 
     def restore(self, key: bytes, value: bytes | None, timestamp: int, headers: Headers = NO_HEADERS) -> None:
         """Apply one record of the changelog."""
 
-    def get(self, key: bytes) -> bytes | None:
-        """The value of ``key``."""
+    def get(self, key: bytes) -> bytes | None: ...
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set the value; None deletes."""
@@ -65,8 +54,7 @@ class BytesKeyValueStore(BytesStore, Protocol):
     def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
         """Set the value unless there is one, which is returned."""
 
-    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        """Set several values."""
+    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None: ...
 
     def delete(self, key: bytes) -> bytes | None:
         """Delete; returns the value there was."""
@@ -74,11 +62,30 @@ class BytesKeyValueStore(BytesStore, Protocol):
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between; None leaves an end open."""
 
-    def prefix_scan(self, prefix: bytes) -> Entries:
-        """The entries whose keys begin with ``prefix``."""
+    def prefix_scan(self, prefix: bytes) -> Entries: ...
+    def approximate_num_entries(self) -> int: ...
 
-    def approximate_num_entries(self) -> int:
-        """About how many entries there are."""
+
+class KeyValueWrites:
+    """What the stores that keep the bytes make of ``get`` and ``put``."""
+
+    get: Callable[[bytes], bytes | None]
+    put: Callable[[bytes, bytes | None], None]
+
+    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
+        current = self.get(key)
+        if current is None and value is not None:
+            self.put(key, value)
+        return current
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
+        for key, value in entries:
+            self.put(key, value)
+
+    def delete(self, key: bytes) -> bytes | None:
+        current = self.get(key)
+        self.put(key, None)
+        return current
 
 
 class BytesTimedStore(BytesStore, Protocol):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol
 
 from headrace.errors import IllegalStateError
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Headers, Record, RecordContext, VersionedRecord
-from headrace.type_variables import K, KIn, V, VIn
+from headrace.type_variables import V2, K, KIn, V, VIn
 
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
@@ -152,6 +152,10 @@ class StoreIterator(Generic[K, V]):
             raise StopIteration
         assert self._next is not None
         return self._next[0]
+
+    def mapped(self, value_of: Callable[[V], V2]) -> StoreIterator[K, V2]:
+        """The same entries with other values; closing it closes this one."""
+        return StoreIterator(((key, value_of(value)) for key, value in self), self.close)
 
     def close(self) -> None:
         """Release what the iterator holds; calling it twice does no harm."""

@@ -67,6 +67,12 @@ class KeySchema(Protocol):
     def place(self, key: bytes) -> Any:
         """What puts entries of the same time into the order in which Kafka Streams' stores in memory have them."""
 
+    def key_at(self, time: int, place: Any) -> bytes:
+        """The key of the entry at that place."""
+
+    def plain_key(self, place: Any) -> bytes:
+        """The key of the entry as the user gave it."""
+
     def place_bounds(self, key_from: bytes | None, key_to: bytes | None) -> tuple[Any, Any]:
         """First and last place of the entries of a range of keys."""
 
@@ -78,8 +84,7 @@ class WindowKeySchema:
     by_start = True
     suffix_size = WINDOW_STORE_SUFFIX_SIZE
 
-    def time_of(self, key: bytes) -> int:
-        return window_store_start(key)
+    time_of = staticmethod(window_store_start)
 
     def last_time(self, time_to: int) -> int:
         return time_to
@@ -113,9 +118,30 @@ class WindowKeySchema:
     def time_last(self, time_first: bytes) -> bytes:
         return time_first[8:-4] + time_first[:8] + time_first[-4:]
 
-    def place(self, key: bytes) -> bytes:
-        """Key, sequence number."""
-        return key[:-12] + key[-4:]
+    def place(self, key: bytes) -> Any:
+        return key[:-WINDOW_STORE_SUFFIX_SIZE]
+
+    def key_at(self, time: int, place: Any) -> bytes:
+        return window_store_key(place, time)
+
+    def plain_key(self, place: Any) -> bytes:
+        return place  # type: ignore[no-any-return]
+
+    def place_bounds(self, key_from: bytes | None, key_to: bytes | None) -> tuple[Any, Any]:
+        return key_from, key_to
+
+
+class DuplicateKeySchema(WindowKeySchema):
+    """Among duplicates the sequence number counts in memory, too."""
+
+    def place(self, key: bytes) -> Any:
+        return key[:-WINDOW_STORE_SUFFIX_SIZE] + key[-_SEQUENCE.size :]
+
+    def key_at(self, time: int, place: Any) -> bytes:
+        return window_store_key(place[: -_SEQUENCE.size], time, *_SEQUENCE.unpack(place[-_SEQUENCE.size :]))
+
+    def plain_key(self, place: Any) -> bytes:
+        return place[: -_SEQUENCE.size]  # type: ignore[no-any-return]
 
     def place_bounds(self, key_from: bytes | None, key_to: bytes | None) -> tuple[Any, Any]:
         first = None if key_from is None else key_from + _SEQUENCE.pack(0)
@@ -129,8 +155,7 @@ class SessionKeySchema:
     by_start = False
     suffix_size = SESSION_SUFFIX_SIZE
 
-    def time_of(self, key: bytes) -> int:
-        return session_end(key)
+    time_of = staticmethod(session_end)
 
     def last_time(self, time_to: int) -> int:
         """Sessions may end any time later."""
@@ -167,10 +192,16 @@ class SessionKeySchema:
     def time_last(self, time_first: bytes) -> bytes:
         return time_first[16:] + time_first[:16]
 
-    def place(self, key: bytes) -> tuple[bytes, int]:
+    def place(self, key: bytes) -> Any:
         """By key; of those with the same end, the latest start first."""
         plain_key, start, _ = parse_session_key(key)
         return plain_key, -start
+
+    def key_at(self, time: int, place: Any) -> bytes:
+        return session_key(place[0], -place[1], time)
+
+    def plain_key(self, place: Any) -> bytes:
+        return place[0]  # type: ignore[no-any-return]
 
     def place_bounds(self, key_from: bytes | None, key_to: bytes | None) -> tuple[Any, Any]:
         first = None if key_from is None else (key_from,)
@@ -187,4 +218,4 @@ def _upper_bound(key: bytes, suffix: bytes) -> bytes:
     return key[:size] + suffix
 
 
-WINDOW_KEYS, SESSION_KEYS = WindowKeySchema(), SessionKeySchema()
+WINDOW_KEYS, DUPLICATE_KEYS, SESSION_KEYS = WindowKeySchema(), DuplicateKeySchema(), SessionKeySchema()

@@ -43,6 +43,11 @@ class StoreKind:
         return self.shape in _READABLE
 
     @property
+    def has_times(self) -> bool:
+        """Whether values have times: those of timestamped and of versioned stores."""
+        return self.timestamped or self.shape == "versioned"
+
+    @property
     def is_windowed(self) -> bool:
         """Whether keys belong to windows or sessions."""
         return self.shape in ("window", "session")

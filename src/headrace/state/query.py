@@ -24,9 +24,9 @@ from headrace.state.kinds import (
     WINDOW,
     StoreKind,
 )
-from headrace.state.layers.headers import HEADERS, SESSION_HEADERS
 from headrace.state.position import Position, PositionBound
 from headrace.state.snapshots import layers
+from headrace.state.value_codecs import HEADERS, SESSION_HEADERS
 from headrace.windows import MAX_TIMESTAMP
 
 _MIN_TIMESTAMP = -(2**63)
@@ -260,20 +260,47 @@ def _partition(store: Any) -> int:
     return int(str(store.task_id).rpartition("_")[2])
 
 
-def _beneath_cache(store: Any) -> Any:
-    """The same typed store over the layer beneath the cache."""
-    return store.uncached()
-
-
 def _key(store: Any, query: KeyQuery | TimestampedKeyQuery) -> Any:
     # The cached values of stores with headers are not looked at, as in Kafka Streams.
     skip_cache = query.skip_cache or store.kind.headers
-    return _without_headers((_beneath_cache(store) if skip_cache else store).get(query.key))
+    return _without_headers((store.uncached() if skip_cache else store).get(query.key))
 
 
 def _key_plain(store: Any, query: KeyQuery) -> Any:
     found = _key(store, query)
     return None if found is None else found.value
+
+
+def _range(store: Any, query: RangeQuery | TimestampedRangeQuery) -> StoreIterator[Any, Any]:
+    beneath = store.uncached()
+    scan = beneath.reverse_range if query.order is ResultOrder.DESCENDING else beneath.range
+    return _all_without_headers(store, scan(query.lower, query.upper))
+
+
+def _range_plain(store: Any, query: RangeQuery) -> StoreIterator[Any, Any]:
+    return _range(store, query).mapped(_value)
+
+
+def _window_key(store: Any, query: WindowKeyQuery) -> StoreIterator[int, Any]:
+    if query.time_from is None or query.time_to is None:
+        raise _NotForThisStoreError
+    return _as_kept(store, store.uncached().fetch_range(query.key, query.time_from, query.time_to))
+
+
+def _window_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
+    if query.time_from is None or query.time_to is None:
+        raise _NotForThisStoreError
+    return _as_kept(store, store.uncached().fetch_all(query.time_from, query.time_to))
+
+
+def _as_kept(store: Any, windows: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
+    # A window store that keeps no timestamps answers with bare values (a key-value store: with the timestamp -1).
+    keeps_times = all(getattr(layer, "keeps_times", True) for layer in layers(store))
+    return _all_without_headers(store, windows) if keeps_times else windows.mapped(_value)
+
+
+def _value(found: ValueAndTimestamp) -> Any:
+    return found.value
 
 
 def _without_headers(found: Any) -> Any:
@@ -283,52 +310,13 @@ def _without_headers(found: Any) -> Any:
 
 
 def _all_without_headers(store: Any, entries: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
-    if not store.kind.headers:
-        return entries
-    return StoreIterator(((key, _without_headers(found)) for key, found in entries), entries.close)
-
-
-def _range(store: Any, query: RangeQuery | TimestampedRangeQuery) -> StoreIterator[Any, Any]:
-    beneath = _beneath_cache(store)
-    descending = query.order is ResultOrder.DESCENDING
-    scan = beneath.reverse_range if descending else beneath.range
-    return _all_without_headers(store, scan(query.lower, query.upper))
-
-
-def _range_plain(store: Any, query: RangeQuery) -> StoreIterator[Any, Any]:
-    entries: StoreIterator[Any, ValueAndTimestamp] = _range(store, query)
-    return StoreIterator(((key, found.value) for key, found in entries), entries.close)
-
-
-def _window_key(store: Any, query: WindowKeyQuery) -> StoreIterator[int, Any]:
-    if query.time_from is None or query.time_to is None:
-        raise _NotForThisStoreError
-    beneath = _beneath_cache(store)
-    return _as_kept(beneath, beneath.fetch_range(query.key, query.time_from, query.time_to))
-
-
-def _window_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
-    if query.time_from is None or query.time_to is None:
-        raise _NotForThisStoreError
-    beneath = _beneath_cache(store)
-    return _as_kept(beneath, beneath.fetch_all(query.time_from, query.time_to))
-
-
-def _as_kept(store: Any, windows: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
-    # A window store that keeps no timestamps answers with bare values (a key-value store: with the timestamp -1).
-    if not _keeps_no_times(store):
-        return _all_without_headers(store, windows)
-    return StoreIterator(((key, found.value) for key, found in windows), windows.close)
-
-
-def _keeps_no_times(store: Any) -> bool:
-    return any(not getattr(layer, "keeps_times", True) for layer in layers(store))
+    return entries.mapped(_without_headers) if store.kind.headers else entries
 
 
 def _session_range(store: Any, query: WindowRangeQuery) -> StoreIterator[Any, Any]:
     if query.key is None:
         raise _NotForThisStoreError
-    return _beneath_cache(store).fetch(query.key)  # type: ignore[no-any-return]
+    return store.uncached().fetch(query.key)  # type: ignore[no-any-return]
 
 
 def _version(store: Any, query: VersionedKeyQuery) -> Any:

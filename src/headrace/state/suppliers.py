@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from headrace.state.memory.kv import InMemoryKeyValueStore
 from headrace.state.memory.lru import LRUStore
 from headrace.state.memory.timed import InMemorySessionStore, InMemoryWindowStore
-from headrace.state.rocksdb.kv import RocksDBStore
 from headrace.state.rocksdb.segments import RocksDBSessionStore, RocksDBWindowStore, SegmentedStore
+from headrace.state.rocksdb.store import RocksDBStore
 from headrace.state.rocksdb.time_ordered import RocksDBTimeOrderedSessionStore, RocksDBTimeOrderedWindowStore
 from headrace.state.rocksdb.versioned import RocksDBVersionedStore
 

@@ -56,7 +56,7 @@ class StoreFacade:
         return found
 
     def _iterator(self, entries: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
-        return StoreIterator(((key, self._shown(value)) for key, value in entries), entries.close)
+        return entries.mapped(self._shown)
 
     def _shown(self, value: Any | None) -> Any | None:
         return None if value is None else self._show(value)

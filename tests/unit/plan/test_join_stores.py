@@ -10,8 +10,7 @@ from headrace.config import StreamsConfig
 from headrace.plan.join_stores import JoinWindowStore, StreamJoined, WaitingStore, window_store
 from headrace.records import Headers, RecordContext
 from headrace.state import stores
-from headrace.state.join_window import HeadersInChangelog
-from headrace.state.value_codecs import PLAIN
+from headrace.state.value_codecs import PLAIN, HeadersInChangelog
 from headrace.windows import JoinWindows
 
 WINDOWS = JoinWindows(10, grace=5)

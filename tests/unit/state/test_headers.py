@@ -9,18 +9,17 @@ from headrace import serde as serdes
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp
 from headrace.serde.bytes_keys import session_key, window_store_key
 from headrace.state.bytes_stores import BytesKeyValueStore, BytesTimedStore
-from headrace.state.layers.headers import (
-    HEADERS,
-    SESSION_HEADERS,
-    dump_headers,
-    for_headers,
-    load_headers,
-    session_for_headers,
-    split_headers,
-)
+from headrace.state.layers.adapters import for_headers, session_for_headers
 from headrace.state.memory.kv import InMemoryKeyValueStore
 from headrace.state.suppliers import TimeOrderedSessionSupplier, TimeOrderedWindowSupplier
-from headrace.state.value_codecs import ValueCodec
+from headrace.state.value_codecs import (
+    HEADERS,
+    SESSION_HEADERS,
+    ValueCodec,
+    dump_headers,
+    load_headers,
+    split_headers,
+)
 from tests.unit.state.fake_context import FakeContext
 
 WINDOW, SESSION = window_store_key(b"k", 10), session_key(b"k", 1, 2)

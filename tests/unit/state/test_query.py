@@ -9,8 +9,7 @@ from headrace.errors import ArgumentError, UnsupportedError
 from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimestamp, VersionedRecord
 from headrace.state import stores
 from headrace.state.kinds import VERSIONED, StoreKind
-from headrace.state.layers.headers import HEADERS
-from headrace.state.layers.key_value_caching import CachingKeyValueStore
+from headrace.state.layers.caching import CachingKeyValueStore
 from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
 from headrace.state.layers.versioned import MeteredVersionedStore
 from headrace.state.memory.kv import InMemoryKeyValueStore
@@ -30,7 +29,7 @@ from headrace.state.query import (
     execute,
 )
 from headrace.state.rocksdb.versioned import RocksDBVersionedStore
-from headrace.state.value_codecs import TIMESTAMPED
+from headrace.state.value_codecs import HEADERS, TIMESTAMPED
 from headrace.windows import SessionWindow, TimeWindow, Windowed
 from tests.unit.state.fake_context import FakeContext
 

@@ -9,9 +9,18 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.state.bytes_stores import Entries
-from headrace.state.contracts import StateStore, StoreContext, StoreIterator
+from headrace.state.contracts import StateStore, StoreContext
 from headrace.state.layers.wrapped import S, Wrapped
-from headrace.state.value_codecs import NO_TIMESTAMP_BYTES, TIMESTAMP_SIZE
+from headrace.state.value_codecs import (
+    HEADERS,
+    NO_HEADERS_BYTES,
+    NO_TIMESTAMP_BYTES,
+    PLAIN,
+    SESSION_HEADERS,
+    TIMESTAMP_SIZE,
+    TIMESTAMPED,
+    split_headers,
+)
 
 Convert = Callable[[bytes], bytes]
 
@@ -58,22 +67,50 @@ class Adapter(Wrapped[S]):
         return None if value is None else self._put_on(value)
 
     def _all_out(self, entries: Entries) -> Entries:
-        put_on = self._put_on
-        return StoreIterator(((key, put_on(value)) for key, value in entries), entries.close)
+        return entries.mapped(self._put_on)
 
 
 def _converted(method: Callable[..., Any], convert: Callable[[Any], Any]) -> Callable[..., Any]:
     return lambda *arguments, **options: convert(method(*arguments, **options))
 
 
-def plain_as_timestamped(store: S) -> Adapter[S]:
-    """A store of bare values as one that takes and gives values with timestamps."""
-    return Adapter(store, _without_timestamp, _with_no_timestamp, keeps_times=False)
+def for_timestamps(store: S, *, is_timestamped: bool) -> Any:
+    """``store`` as one that takes values with timestamps; stores in memory keep any bytes."""
+    if is_timestamped or not store.persistent:
+        store.codec = TIMESTAMPED
+        return store
+    return Adapter(
+        store, lambda value: value[TIMESTAMP_SIZE:], lambda value: NO_TIMESTAMP_BYTES + value, keeps_times=False
+    )
 
 
-def _without_timestamp(value: bytes) -> bytes:
-    return value[TIMESTAMP_SIZE:]
+def for_headers(store: S, *, has_headers: bool, is_timestamped: bool) -> Any:
+    """``store`` as one that takes values with timestamps and headers."""
+    if has_headers or not store.persistent:
+        store.codec = HEADERS
+        return store
+    if is_timestamped:
+        store.codec = TIMESTAMPED
+        return Adapter(store, _without_headers, _with_no_headers)
+    store.codec = PLAIN
+    return Adapter(
+        store,
+        lambda value: _without_headers(value)[TIMESTAMP_SIZE:],
+        lambda value: _with_no_headers(NO_TIMESTAMP_BYTES + value),
+    )
 
 
-def _with_no_timestamp(value: bytes) -> bytes:
-    return NO_TIMESTAMP_BYTES + value
+def session_for_headers(store: S, *, has_headers: bool) -> Any:
+    """``store`` as one that takes aggregates with headers."""
+    if has_headers or not store.persistent:
+        store.codec = SESSION_HEADERS
+        return store
+    return Adapter(store, _without_headers, _with_no_headers)
+
+
+def _without_headers(value: bytes) -> bytes:
+    return split_headers(value)[1]
+
+
+def _with_no_headers(value: bytes) -> bytes:
+    return NO_HEADERS_BYTES + value

@@ -3,21 +3,22 @@
 At a flush only the last value of a key is written. The old value that the listener is told is read from the store
 beneath at that moment; a tombstone for a key the store does not know leaves no trace when somebody listens.
 
-Iterators merge the cache with the store beneath (see ``merging``). Each kind of store has its cached one in a file of
-its own.
+Iterators merge the cache with the store beneath (see ``merging``). Cached windows and sessions are in files of their
+own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from headrace.errors import StoreError
 from headrace.records import Change, Record
-from headrace.state.bytes_stores import Entries
+from headrace.state.bytes_stores import BytesKeyValueStore, Entries
 from headrace.state.cache import NO_RECORD, CacheEntry, NamedCache, ThreadCache
 from headrace.state.contracts import FlushListener, FlushReceiver, StateStore, StoreContext
-from headrace.state.layers.merging import Cached, Rank, merged
+from headrace.state.layers.merging import Cached, Rank, merged, same
 from headrace.state.layers.wrapped import S, Wrapped
 
 
@@ -142,3 +143,82 @@ class Caching(Wrapped[S], ABC):
     @abstractmethod
     def _store_key(self, cache_key: bytes) -> bytes:
         """The key in the store beneath."""
+
+
+class Flushed:
+    """Reads single rows of a cached store as those who follow its changes know them. It is a use of them.
+
+    A join of tables computes the change of its result from a change of one side and the row of the other side. It
+    hears of rows when they are flushed, so that is how the other row has to be read. A later one in the cache will be
+    heard of in its turn, or never, if it is deleted before. Only where one record has changed both sides their new rows
+    meet at once, as in Kafka Streams.
+    """
+
+    def __init__(self, cached: Caching[Any]) -> None:
+        self.get = cached.get_flushed
+
+
+class CachingKeyValueStore(Caching[BytesKeyValueStore]):
+    """A key-value store behind the cache. What is read is cached, too."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value, from the cache or else from the store beneath."""
+        entry = self._cache.get(key)
+        if entry is not None:
+            return entry.value
+        value = self.inner.get(key)
+        if value is not None:
+            self._threads().put(self._cache, key, CacheEntry(value))
+        return value
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        """Set in the cache; None is kept as a tombstone."""
+        self._write(key, value)
+
+    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
+        """Set in the cache unless there is a value, which is returned."""
+        current = self.get(key)
+        if current is None:
+            self._write(key, value)
+        return current
+
+    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
+        for key, value in entries:
+            self._write(key, value)
+
+    def delete(self, key: bytes) -> bytes | None:
+        current = self.get(key)
+        self._write(key, None)
+        return current
+
+    def peek(self, key: bytes) -> bytes | None:
+        """The value as ``get`` has it; that does not count as its use."""
+        entry = self._cache.peek(key)
+        return self.inner.get(key) if entry is None else entry.value
+
+    def has_room(self, keys: Collection[bytes], size: int) -> bool:
+        """Whether entries of that size can be written for ``keys``, over and over, without a flush."""
+        return self._threads().has_room(self._cache, keys, size)
+
+    def put_last(self, entries: Mapping[bytes, CacheEntry]) -> None:
+        """Write the final value of each key, as if it had been read before. Only where ``has_room`` is True."""
+        self._threads().put_last(self._cache, entries)
+
+    def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
+        """The entries of both ends and between, cached or not."""
+        beneath = self.inner.range(key_from, key_to, forward=forward)
+        cached = self._cache.scan(key_from, key_to, forward=forward)
+        return self._merged(cached, beneath, same, forward)
+
+    def prefix_scan(self, prefix: bytes) -> Entries:
+        beneath = self.inner.prefix_scan(prefix)
+        return self._merged(self._cache.scan_prefix(prefix), beneath, same, True)
+
+    def approximate_num_entries(self) -> int:
+        return self.inner.approximate_num_entries()
+
+    def _cache_key(self, key: bytes) -> bytes:
+        return key
+
+    def _store_key(self, cache_key: bytes) -> bytes:
+        return cache_key

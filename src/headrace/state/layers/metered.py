@@ -5,6 +5,7 @@ They turn keys and values into bytes and back, and time what is done where metri
 
 from __future__ import annotations
 
+import struct
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from copy import copy
@@ -17,15 +18,13 @@ from headrace.serde.bytes_keys import (
     parse_session_key,
     parse_window_store_key,
     session_key,
-    window_store_key,
     window_store_start,
 )
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.state.bytes_stores import BytesKeyValueStore, BytesTimedStore, Entries
 from headrace.state.contracts import FlushListener, FlushReceiver, StoreContext, StoreIterator
 from headrace.state.kinds import StoreKind
-from headrace.state.layers.caching import Caching
-from headrace.state.layers.flushed import Flushed
+from headrace.state.layers.caching import Caching, Flushed
 from headrace.state.layers.timing import timed
 from headrace.state.layers.wrapped import S
 from headrace.state.position import Position, PositionBound
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
 
 _NO_KEY = object()
+_START_AND_NO_NUMBER = struct.Struct(">qi").pack
+"""The end of a window's key, as ``window_store_key`` writes it: here a call less counts."""
 
 
 class MeteredStore(ABC, Generic[S]):
@@ -172,6 +173,10 @@ class MeteredStore(ABC, Generic[S]):
             # Timed methods are bound to this store.
             vars(around).pop(method, None)
         return around
+
+    def entries(self) -> StoreIterator[Any, Any]:
+        """Everything the store holds."""
+        return self.all()  # type: ignore[no-any-return, attr-defined]
 
     def query(self, query: Query, bound: PositionBound | None = None) -> QueryResult:
         return execute(self, query, bound)
@@ -334,12 +339,16 @@ class MeteredWindowStore(MeteredStore[BytesTimedStore]):
 
     def put(self, key: Any, value: Any | None, window_start: int) -> None:
         """Set the value of the window that starts at ``window_start``; None deletes. Expired windows are dropped."""
-        self.inner.put(self._window_key(key, window_start), None if value is None else self._dumps(value))
-        self._note()
+        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
+        self.inner.put(raw_key + _START_AND_NO_NUMBER(window_start, 0), None if value is None else self._dumps(value))
+        origin = self._context.origin
+        if origin is not None:
+            self._seen[origin[0], origin[1]] = origin[2]
 
     def fetch(self, key: Any, time: int) -> Any | None:
         """The value of the window that starts at ``time``."""
-        data = self.inner.get(self._window_key(key, time))
+        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
+        data = self.inner.get(raw_key + _START_AND_NO_NUMBER(time, 0))
         return None if data is None else self._loads(data)
 
     def fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
@@ -383,9 +392,6 @@ class MeteredWindowStore(MeteredStore[BytesTimedStore]):
     def _typed_values(self, found: Entries) -> StoreIterator[int, Any]:
         value_of = self._typed_value
         return StoreIterator(((window_store_start(key), value_of(value)) for key, value in found), found.close)
-
-    def _window_key(self, key: Any, start: int) -> bytes:
-        return window_store_key(self._last_raw_key if key is self._last_key else self.raw_key(key), start)
 
     def _entry_key(self, data: bytes) -> Any:
         key, start, _ = parse_window_store_key(data)
@@ -439,6 +445,9 @@ class MeteredSessionStore(MeteredStore[BytesTimedStore]):
     def backward_fetch_keys(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Windowed[Any], Any]:
         """As ``fetch_keys``, from the end."""
         return self.backward_find_sessions_keys(key_from, key_to, 0, MAX_TIMESTAMP)
+
+    def entries(self) -> StoreIterator[Windowed[Any], Any]:
+        return self.fetch_keys(None, None)
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[Any], Any]:
         """The sessions of one key that end no earlier and start no later."""

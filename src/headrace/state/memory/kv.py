@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from headrace.records import NO_HEADERS, Headers
-from headrace.state.bytes_stores import Entries, next_prefix
+from headrace.state.bytes_stores import Entries, KeyValueWrites, next_prefix
 from headrace.state.contracts import StoreIterator
 from headrace.state.memory.sorted_map import SortedMap
 from headrace.state.memory.store import MemoryStore
-from headrace.state.memory.stored_map import StoredMap
+from headrace.state.rocksdb.database import Database
 
 if TYPE_CHECKING:
     from headrace.state.rocksdb.visits import VisitedDatabase
 
 
-class InMemoryKeyValueStore(MemoryStore):
+class InMemoryKeyValueStore(MemoryStore, KeyValueWrites):
     """Bytes in a dict. Iterators show the keys there were when they were made, with their values of the moment."""
 
     remembered = ("_map",)
@@ -43,19 +43,6 @@ class InMemoryKeyValueStore(MemoryStore):
         else:
             self._map.put(key, value)
 
-    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
-        current = self.get(key)
-        if current is None:
-            self.put(key, value)
-        return current
-
-    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        for key, value in entries:
-            self.put(key, value)
-
-    def delete(self, key: bytes) -> bytes | None:
-        return self._map.remove(key)
-
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between."""
         return StoreIterator(self._map.items(key_from, key_to, forward=forward))
@@ -74,3 +61,48 @@ class InMemoryKeyValueStore(MemoryStore):
 
     def _put_down(self, home: VisitedDatabase) -> None:
         """Everything is there already."""
+
+
+class StoredMap:
+    """The entries where the task is put down between batches: a database with the face of a ``SortedMap``."""
+
+    remembered = ("_count",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._count = 0
+        self.entries = self
+        self.get: Callable[[bytes], bytes | None] = database.get
+        """``get(key)``: its value or None."""
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: bytes) -> bool:
+        return self.get(key) is not None
+
+    def __setitem__(self, key: bytes, value: bytes) -> None:
+        self._database.put(key, value)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        if key not in self:
+            self._count += 1
+        self._database.put(key, value)
+
+    def remove(self, key: bytes) -> bytes | None:
+        value = self.get(key)
+        if value is not None:
+            self._count -= 1
+            self._database.put(key, None)
+        return value
+
+    def clear(self) -> None:
+        """Let go of the entries, which stay in the database."""
+
+    def items(self, first: bytes | None, last: bytes | None, *, forward: bool = True) -> Iterator[tuple[bytes, bytes]]:
+        """Keys and values in order; a value is read when its turn comes, keys removed by then are left out."""
+        end = None if last is None else last + b"\0"
+        for key, _ in self._database.scan(first or b"", end, reverse=not forward):
+            value = self.get(key)
+            if value is not None:
+                yield key, value

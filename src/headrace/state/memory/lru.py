@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from headrace.records import NO_HEADERS, Headers
-from headrace.state.bytes_stores import Entries
+from headrace.state.bytes_stores import Entries, KeyValueWrites
 from headrace.state.contracts import StoreIterator
 from headrace.state.memory.store import MemoryStore
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _USE = struct.Struct(">Q")
 
 
-class LRUStore(MemoryStore):
+class LRUStore(MemoryStore, KeyValueWrites):
     """At most ``max_entries`` entries; a put beyond that evicts the one unused for longest.
 
     ``on_evict`` is told the key, so that the changelog forgets it as well; not while the store is being restored.
@@ -59,20 +59,6 @@ class LRUStore(MemoryStore):
         self._entries.move_to_end(key)
         if len(self._entries) > self._max_entries:
             self._evict()
-
-    def put_if_absent(self, key: bytes, value: bytes | None) -> bytes | None:
-        current = self.get(key)
-        if current is None:
-            self.put(key, value)
-        return current
-
-    def put_all(self, entries: Iterable[tuple[bytes, bytes | None]]) -> None:
-        for key, value in entries:
-            self.put(key, value)
-
-    def delete(self, key: bytes) -> bytes | None:
-        self._note(key)
-        return self._entries.pop(key, None)
 
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between."""
