@@ -209,7 +209,7 @@ def bench_d(bench: Bench) -> None:
         engine.run_until_idle()
     shutil.rmtree(scene / "state")
     broker.append([NewRecord("rows", b"key-1", b"x"), NewRecord("rows", b"key-3", b"x")])  # one in each partition
-    megabytes = broker.describe_topic("bench-counts-changelog").size / 1e6
+    megabytes = (broker.describe_topic("bench-counts-changelog").size or 0) / 1e6
     reports: list[BatchReport] = []
     with bench.engine(count_per_key(), broker, scene, reports) as engine:
         engine.run_until_idle()

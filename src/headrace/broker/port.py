@@ -59,8 +59,10 @@ class PartitionDescription:
     next_offset: int
     """``Log.end_offsets`` may be before it: there a transaction is under way."""
     records: int
-    size: int
-    segments: int
+    """Where the broker does not count them, as many as there are offsets."""
+    size: int | None
+    """None where the broker does not tell; so for the segments."""
+    segments: int | None
     expired_records: int = 0
     """How many records retention has removed so far."""
     expired_ms: int | None = None
@@ -80,9 +82,10 @@ class TopicDescription:
     """When it was made, where the broker knows."""
 
     @property
-    def size(self) -> int:
-        """The bytes of all partitions."""
-        return sum(partition.size for partition in self.partitions)
+    def size(self) -> int | None:
+        """The bytes of all partitions; None where the broker does not tell."""
+        sizes = [partition.size for partition in self.partitions if partition.size is not None]
+        return sum(sizes) if len(sizes) == len(self.partitions) else None
 
 
 @dataclass(frozen=True, slots=True)

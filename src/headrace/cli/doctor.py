@@ -19,6 +19,7 @@ import typer
 
 from headrace.broker import embedded_directory, open_broker
 from headrace.cli import exits
+from headrace.cli.broker_config import broker_config
 from headrace.cli.output import redacted
 from headrace.cli.session import Session, command
 from headrace.cli.version import of_headrace
@@ -40,6 +41,7 @@ _NEEDED = ("rocksdict", "orjson", "msgspec")
 _EXTRAS = {
     "pyspark": ("spark", "running topologies on Spark"),
     "pyarrow": ("spark", "the embedded broker"),
+    "confluent-kafka": ("kafka", "Kafka"),
     "fastavro": ("avro", "Avro serdes"),
     "protobuf": ("protobuf", "Protobuf serdes"),
 }
@@ -225,7 +227,7 @@ def _broker(address: str, directory: Path | None) -> Check:
 
 
 def _state_of(address: str) -> str:
-    with closing(open_broker(address)) as broker:
+    with closing(open_broker(broker_config(address))) as broker:
         topics, groups = len(broker.topics()), len(broker.groups())
     directory = embedded_directory(address)
     version = "" if directory is None else f", schema version {_schema_version(directory)}"

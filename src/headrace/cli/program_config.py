@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from headrace.broker import DEFAULT_BROKER
+from headrace.broker.config import broker_settings
 from headrace.broker.port import Broker
 from headrace.cli.assignments import settings_of
 from headrace.cli.exits import UsageError
@@ -41,7 +42,8 @@ class ProgramApplication:
     @contextmanager
     def broker(self) -> Iterator[Broker]:
         """The broker, open until the end of the block."""
-        with Session(self.address, self.session.out).broker() as broker:
+        settings = broker_settings(self.config.originals)
+        with Session(self.address, self.session.out, settings).broker() as broker:
             yield broker
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.console import Console
 
 from headrace.cli import exits
+from headrace.cli.broker_config import file_settings
 from headrace.cli.output import warnings_as_notes
 from headrace.cli.program import MODULE
 from headrace.cli.program_config import ProgramApplication, load_application
@@ -51,7 +52,8 @@ def _load(session: Session, program: str, given: dict[str, Any]) -> tuple[Topolo
     application = load_application(session, program)
     _check_broker(application)
     with application.broker() as broker:
-        config = application.config.with_settings({"bootstrap.servers": broker.address, **given})
+        own = {**file_settings(), **application.config.originals, "bootstrap.servers": broker.address}
+        config = application.config.with_settings({**own, **given})
     return application.topology, config
 
 

@@ -12,9 +12,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 
@@ -24,6 +24,7 @@ from rich.markup import escape
 from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, embedded_directory, open_broker
 from headrace.broker.port import Broker
 from headrace.cli import exits
+from headrace.cli.broker_config import broker_config
 from headrace.cli.exits import NotFoundError, RefusedError
 from headrace.cli.output import Output
 from headrace.errors import HeadraceError, InternalError, debugging, is_debugging
@@ -38,7 +39,13 @@ _JSON_HELP = "Print JSON, errors too."
 
 BrokerOption = Annotated[
     str | None,
-    typer.Option("--broker", "-b", metavar="ADDRESS", help="The broker: embedded:DIRECTORY.", rich_help_panel=_COMMON),
+    typer.Option(
+        "--broker",
+        "-b",
+        metavar="ADDRESS",
+        help="The broker: embedded:DIRECTORY, or Kafka's HOST:PORT.",
+        rich_help_panel=_COMMON,
+    ),
 ]
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print results only, lists as names.", rich_help_panel=_COMMON)
@@ -63,6 +70,8 @@ class Session:
 
     address: str
     out: Output
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """Of the broker's clients."""
 
     @contextmanager
     def broker(self, *, create: bool = False) -> Iterator[Broker]:
@@ -76,7 +85,7 @@ class Session:
                 hint=f"Create a topic first (headrace topics create NAME --broker {self.address}), or say where the "
                 f"broker is: --broker ADDRESS, or the variable {BROKER_VARIABLE}.",
             )
-        with closing(open_broker(self.address)) as broker:
+        with closing(open_broker(broker_config(self.address, self.settings))) as broker:
             yield broker
 
     def confirm(self, question: str, *, yes: bool) -> None:

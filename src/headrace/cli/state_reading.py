@@ -101,7 +101,7 @@ def _summary(replicas: Replicas, broker: Broker, layout: StoreLayout) -> dict[st
     }
 
 
-def _size(broker: Broker, topic: str) -> int:
+def _size(broker: Broker, topic: str) -> int | None:
     try:
         return broker.describe_topic(topic).size
     except UnknownTopicError:  # the application has not run yet

@@ -48,7 +48,9 @@ def list_topics(session: Session, long: Long = False) -> None:
     found = found or [{"name": name, "partitions": count} for name, count in counts.items()]
     columns = ("TOPIC", ">PARTITIONS", ">RECORDS", ">BYTES")[: 4 if long else 2]
     none = "no topics yet; create one: headrace topics create NAME"
-    session.out.listing(found, columns, [tuple(one.values()) for one in found], none=none)
+    session.out.listing(
+        found, columns, [tuple("" if each is None else each for each in one.values()) for one in found], none=none
+    )
 
 
 @command(
@@ -148,15 +150,17 @@ def _readers(broker: Broker, topic: str) -> dict[str, int]:
 
 def _show(session: Session, topic: TopicDescription, readers: Mapping[str, int]) -> None:
     out = session.out
-    totals = (
-        f"{counted(len(topic.partitions), 'partition')}, {counted(_records(topic), 'record')}, {topic.size:,} bytes"
-    )
-    out.line(f"{topic.name}: {totals}", style="bold")
+    totals = [counted(len(topic.partitions), "partition"), counted(_records(topic), "record")]
+    totals += [] if topic.size is None else [f"{topic.size:,} bytes"]
+    out.line(f"{topic.name}: {', '.join(totals)}", style="bold")
     if topic.created_ms is not None:
         out.line(f"created {_time(topic.created_ms)}")
     out.line("")
-    rows = [(one.partition, one.start_offset, one.next_offset, one.records, one.size) for one in topic.partitions]
-    out.table((">PARTITION", ">START", ">END", ">RECORDS", ">BYTES"), rows)
+    rows = [
+        (one.partition, one.start_offset, one.next_offset, one.records, *([] if one.size is None else [one.size]))
+        for one in topic.partitions
+    ]
+    out.table((">PARTITION", ">START", ">END", ">RECORDS", *([] if topic.size is None else [">BYTES"])), rows)
     for line in _expired(topic):
         out.line(line)
     out.line("")

@@ -8,7 +8,8 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from headrace.broker import DEFAULT_BROKER, embedded_directory, open_broker
+from headrace.broker import DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker
+from headrace.broker.config import broker_settings
 from headrace.client.asking import From, check_limit, partitions_of, starts_of, unknown_topic
 from headrace.client.coding import Coder, GivenHeaders, new_records
 from headrace.client.reading import Reading
@@ -44,9 +45,15 @@ class Topics(Face):
     """
 
     def __init__(
-        self, address: str = DEFAULT_BROKER, *, key_serde: GivenSerde = "string", value_serde: GivenSerde = "string"
+        self,
+        address: str = DEFAULT_BROKER,
+        *,
+        key_serde: GivenSerde = "string",
+        value_serde: GivenSerde = "string",
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         self.address = address
+        self._settings = broker_settings(settings or {})
         self._key_serde = _serde("key_serde", key_serde)
         self._value_serde = _serde("value_serde", value_serde)
         self._open: Broker | None = None
@@ -229,7 +236,7 @@ class Topics(Face):
         if self._open is None:
             if not create and not self._is_there:
                 raise unknown_topic(None, self.address, ())
-            self._open = open_broker(self.address)
+            self._open = open_broker(BrokerConfig(self.address, self._settings))
         return self._open
 
     def _known(self, topic: str) -> Broker:
@@ -254,9 +261,15 @@ class Topics(Face):
 
 
 def topics(
-    address: str = DEFAULT_BROKER, *, key_serde: GivenSerde = "string", value_serde: GivenSerde = "string"
+    address: str = DEFAULT_BROKER,
+    *,
+    key_serde: GivenSerde = "string",
+    value_serde: GivenSerde = "string",
+    settings: Mapping[str, Any] | None = None,
 ) -> Topics:
     """The topics at ``address``, as ``bootstrap.servers`` of an application names it: see ``Topics``.
+
+    ``settings`` are those of Kafka's clients: about security, and with the prefixes ``consumer.`` and ``producer.``.
 
     >>> import headrace
     >>> with headrace.topics(f"embedded:{getfixture('tmp_path')}") as topics:
@@ -264,7 +277,7 @@ def topics(
     ...     topics.names()
     {'lines': 1}
     """
-    return Topics(address, key_serde=key_serde, value_serde=value_serde)
+    return Topics(address, key_serde=key_serde, value_serde=value_serde, settings=settings)
 
 
 def _serde(argument: str, given: GivenSerde, default: Serde[Any] | None = None) -> Serde[Any]:

@@ -224,7 +224,7 @@ class TestSegments:
         monkeypatch.setattr(rewriting, "ROLL_SEGMENTS", 10)
         for number in range(25):
             put(broker, "clicks", (b"k", b"%d" % number))
-        assert broker.describe_topic("clicks").partitions[0].segments <= 10
+        assert (broker.describe_topic("clicks").partitions[0].segments or 99) <= 10
         assert files(broker) == []
         assert entries(broker, "clicks") == [(number, b"k", b"%d" % number) for number in range(25)]
 

@@ -49,7 +49,7 @@ def test_removes_what_is_more_than_retention_bytes(broker: EmbeddedBroker) -> No
     for number in range(5):
         put(broker, "clicks", *[(b"%d" % number, BIG)] * 20)
     assert broker.apply_retention("clicks") == 2
-    assert broker.describe_topic("clicks").size >= 250_000
+    assert (broker.describe_topic("clicks").size or 0) >= 250_000
     assert {key for _, key, _ in entries(broker, "clicks")} == {b"2", b"3", b"4"}
 
 

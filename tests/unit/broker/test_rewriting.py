@@ -15,7 +15,7 @@ def _clicks(broker: EmbeddedBroker) -> None:
 
 
 def segments(broker: EmbeddedBroker) -> int:
-    return broker.describe_topic("clicks").partitions[0].segments
+    return broker.describe_topic("clicks").partitions[0].segments or 0
 
 
 def test_merges_many_small_files(broker: EmbeddedBroker) -> None:
@@ -35,7 +35,7 @@ def test_a_segment_is_rewritten_once_per_power_of_eight(broker: EmbeddedBroker) 
         known = set(files(broker))
         broker.maintain()
         written += sum(path.stat().st_size for path in set(files(broker)) - known)
-    assert written < 3 * broker.describe_topic("clicks").size
+    assert written < 3 * (broker.describe_topic("clicks").size or 0)
 
 
 def test_segments_grow_no_larger_than_segment_bytes(broker: EmbeddedBroker) -> None:
@@ -50,9 +50,9 @@ def test_segments_grow_no_larger_than_segment_bytes(broker: EmbeddedBroker) -> N
 def test_joins_chunks_too(broker: EmbeddedBroker) -> None:
     for number in range(20):
         put(broker, "clicks", (b"k", b"%d" % number))
-    size = broker.describe_topic("clicks").size
+    size = broker.describe_topic("clicks").size or 0
     assert broker.merge("clicks") == 19
-    assert broker.describe_topic("clicks").size < size / 4
+    assert (broker.describe_topic("clicks").size or size) < size / 4
 
 
 def test_keeps_gaps(broker: EmbeddedBroker) -> None:

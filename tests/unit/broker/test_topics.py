@@ -32,6 +32,7 @@ def test_describes_offsets_and_size(broker: EmbeddedBroker) -> None:
     empty, full = broker.describe_topic("clicks").partitions
     assert (empty.records, empty.next_offset) == (0, 0)
     assert (full.records, full.next_offset, full.segments) == (2, 2, 1)
+    assert full.size is not None
     assert full.size > 0
 
 

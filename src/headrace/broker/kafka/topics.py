@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import TopicCollection
@@ -22,7 +23,7 @@ from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.metadata import counts, unknown
 from headrace.broker.port import PartitionDescription, TopicDescription
 from headrace.broker.topic_config import check_partitions
-from headrace.errors import ArgumentError, ConfigError
+from headrace.errors import ArgumentError, ConfigError, UnknownTopicError
 from headrace.names import problem_with
 
 _PAUSE = 0.02
@@ -46,7 +47,8 @@ def create(clients: Clients, name: str, partitions: int, config: Mapping[str, ob
 def delete(clients: Clients, name: str) -> None:
     """Remove a topic; the cluster forgets what groups committed for it."""
     what = f"delete the topic {name}"
-    clients.ask(what, lambda: clients.admin().delete_topics([name], request_timeout=clients.timeout)[name])
+    with _known(name):
+        clients.ask(what, lambda: clients.admin().delete_topics([name], request_timeout=clients.timeout)[name])
     _wait(clients, what, lambda: name not in counts(clients))
 
 
@@ -84,19 +86,17 @@ def _alter_settings(clients: Clients, name: str, config: Mapping[str, object | N
 
 def describe(clients: Clients, name: str) -> TopicDescription:
     """Settings and offsets. How many bytes there are no client is told; records are counted by offsets."""
-    what = f"describe the topic {name}"
     _check_name(name)
-    asked = TopicCollection([name])
-    found: Any = clients.ask(
-        what, lambda: clients.admin().describe_topics(asked, request_timeout=clients.timeout)[name]
-    )
+    what, ask, asked = f"describe the topic {name}", clients.admin().describe_topics, TopicCollection([name])
+    with _known(name):
+        found: Any = clients.ask(what, lambda: ask(asked, request_timeout=clients.timeout)[name])
     places = [(name, each.id) for each in found.partitions]
     starts, ends = offsets.starts(clients, places), offsets.next_offsets(clients, places)
     partitions = tuple(
         PartitionDescription(
-            number, starts[name, number], ends[name, number], ends[name, number] - starts[name, number], 0, 0
+            number, starts[place], ends[place], records=ends[place] - starts[place], size=None, segments=None
         )
-        for _, number in sorted(places)
+        for number, place in enumerate(sorted(places))
     )
     return TopicDescription(name, _settings(clients, name), partitions, str(found.topic_id))
 
@@ -108,6 +108,15 @@ def _settings(clients: Clients, name: str) -> dict[str, str]:
         lambda: clients.admin().describe_configs([resource], request_timeout=clients.timeout)[resource],
     )
     return {each: entry.value for each, entry in sorted(found.items()) if entry.value is not None}
+
+
+@contextmanager
+def _known(name: str) -> Iterator[None]:
+    """Say of a topic that is not there how to make it."""
+    try:
+        yield
+    except UnknownTopicError as error:
+        raise unknown(name) from error
 
 
 def _texts(config: Mapping[str, object]) -> dict[str, str]:
