@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from headrace.settings import CLIENT_SETTINGS, HANDED_ON, NOT_HERE, REQUIRED, SETTINGS, WITHOUT_EFFECT, Setting
+from headrace.settings import (
+    CLIENT_SETTINGS,
+    HANDED_ON,
+    NOT_HERE,
+    ON_KAFKA,
+    REQUIRED,
+    SETTINGS,
+    WITHOUT_EFFECT,
+    Setting,
+)
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "settings.md"
 _UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"))
@@ -59,6 +68,10 @@ def _lines() -> Iterator[str]:
         "They are checked and then read by nobody; when an application starts, one line of its log names those given.",
         "",
         *_table(("setting", "why"), ((f"`{name}`", text) for name, text in WITHOUT_EFFECT.items())),
+        "",
+        "These have an effect on Kafka, and none on the embedded broker:",
+        "",
+        *_table(("setting", "why"), ((f"`{name}`", text) for name, text in ON_KAFKA.items())),
         "",
         "## Settings of your own",
         "",

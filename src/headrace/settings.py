@@ -324,18 +324,15 @@ CLIENT_SETTINGS: Mapping[str, str] = {
 """Names that need a prefix here, and which."""
 
 _ONE_PROCESS = "one process on one machine runs the application"
-_NO_CLIENTS = "the embedded broker is a directory: there is no connection to set up"
 
 WITHOUT_EFFECT: Mapping[str, str] = {
     "allow.os.group.write.access": "state directories belong to their owner alone",
     "windowed.inner.class.serde": "give the serde itself: serdes.windowed(inner, size)",
     "window.size.ms": "give the serde itself: serdes.windowed(inner, size)",
-    "processing.guarantee": "every record takes effect exactly once, whatever is set",
     "commit.interval.ms": "a batch commits when it is done",
     "buffered.records.per.partition": "max.records.per.batch says how much a batch reads",
     "task.timeout.ms": "consumer.max.poll.interval.ms says how long a function may take",
     "log.summary.interval.ms": "on_batch() and metrics() tell what was done",
-    "replication.factor": "the embedded broker keeps one copy",
     "repartition.purge.interval.ms": "repartition topics are no topics of the broker",
     "num.standby.replicas": _ONE_PROCESS,
     "max.warmup.replicas": _ONE_PROCESS,
@@ -348,16 +345,27 @@ WITHOUT_EFFECT: Mapping[str, str] = {
     "group.protocol": _ONE_PROCESS,
     "metric.reporters": "ask for metrics()",
     "built.in.metrics.version": "there is one version",
-    "security.protocol": _NO_CLIENTS,
-    "request.timeout.ms": _NO_CLIENTS,
-    "retry.backoff.ms": _NO_CLIENTS,
-    "reconnect.backoff.ms": _NO_CLIENTS,
-    "reconnect.backoff.max.ms": _NO_CLIENTS,
-    "connections.max.idle.ms": _NO_CLIENTS,
-    "metadata.recovery.strategy": _NO_CLIENTS,
-    "metadata.recovery.rebootstrap.trigger.ms": _NO_CLIENTS,
-    "receive.buffer.bytes": _NO_CLIENTS,
-    "send.buffer.bytes": _NO_CLIENTS,
     "__iq.consistency.offset.vector.enabled__": "positions are kept with the replicas",
 }
 """Settings of Kafka Streams that are checked and then read by nobody, and why. Whoever gives one is told at start."""
+
+ON_KAFKA: Mapping[str, str] = {
+    "processing.guarantee": "every record takes effect exactly once, whatever is set",
+    "replication.factor": "the embedded broker keeps one copy",
+    **dict.fromkeys(
+        (
+            "security.protocol",
+            "request.timeout.ms",
+            "retry.backoff.ms",
+            "reconnect.backoff.ms",
+            "reconnect.backoff.max.ms",
+            "connections.max.idle.ms",
+            "metadata.recovery.strategy",
+            "metadata.recovery.rebootstrap.trigger.ms",
+            "receive.buffer.bytes",
+            "send.buffer.bytes",
+        ),
+        "the embedded broker is a directory: there is no connection to set up",
+    ),
+}
+"""Settings that have an effect on Kafka, and why they have none on the embedded broker."""

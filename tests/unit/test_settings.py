@@ -11,10 +11,10 @@ import pytest
 import headrace
 from headrace.config import StreamsConfig
 from headrace.lifecycle.preflight import warn_of_idle_settings
-from headrace.settings import SETTINGS, WITHOUT_EFFECT
+from headrace.settings import ON_KAFKA, SETTINGS, WITHOUT_EFFECT
 
 SOURCE = Path(headrace.__file__).parent
-LISTS = {SOURCE / "settings.py", SOURCE / "config.py"}
+LISTS = {SOURCE / "settings.py", SOURCE / "config.py", SOURCE / "broker" / "kafka" / "client_settings.py"}
 """Where a name is listed and checked: that is not reading it."""
 
 BEHIND = {
@@ -47,7 +47,8 @@ def test_a_setting_is_read_or_listed_as_without_effect(name: str) -> None:
 
 
 def test_nothing_else_is_listed() -> None:
-    assert not set(WITHOUT_EFFECT) - set(SETTINGS)
+    assert not {*WITHOUT_EFFECT, *ON_KAFKA} - set(SETTINGS)
+    assert not WITHOUT_EFFECT.keys() & ON_KAFKA.keys()
 
 
 def test_settings_without_effect_are_told_of_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
@@ -63,3 +64,14 @@ def test_settings_without_effect_are_told_of_in_one_line(caplog: pytest.LogCaptu
 def test_where_all_have_effect_nothing_is_said(caplog: pytest.LogCaptureFixture) -> None:
     warn_of_idle_settings(StreamsConfig({"application.id": "a", "num.stream.threads": 2}))
     assert not caplog.messages
+
+
+def test_what_only_kafka_reads_is_told_of_on_the_embedded_broker(caplog: pytest.LogCaptureFixture) -> None:
+    given = {"application.id": "a", "replication.factor": 3, "security.protocol": "SSL"}
+    with caplog.at_level(logging.WARNING):
+        warn_of_idle_settings(StreamsConfig({**given, "bootstrap.servers": "localhost:9092"}))
+        assert caplog.messages == []
+        warn_of_idle_settings(StreamsConfig(given))
+    (line,) = caplog.messages
+    assert "replication.factor (the embedded broker keeps one copy)" in line
+    assert "security.protocol (" in line

@@ -31,7 +31,7 @@ from headrace.errors import (
 from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.worker_python import check_worker_python
 from headrace.optional import extra_for
-from headrace.settings import WITHOUT_EFFECT
+from headrace.settings import ON_KAFKA, WITHOUT_EFFECT
 from headrace.state.shared_memory import SHARED_MEMORY
 
 if TYPE_CHECKING:
@@ -260,6 +260,8 @@ def _mib(count: int) -> str:
 
 def warn_of_idle_settings(config: StreamsConfig) -> None:
     """One line for all settings that were given and that nobody reads."""
-    idle = [f"{name} ({WITHOUT_EFFECT[name]})" for name in config.originals if name in WITHOUT_EFFECT]
+    is_embedded = embedded_directory(broker_address(config)) is not None
+    known = {**WITHOUT_EFFECT, **ON_KAFKA} if is_embedded else WITHOUT_EFFECT
+    idle = [f"{name} ({known[name]})" for name in config.originals if name in known]
     if idle:
         log.warning("these settings have no effect here: %s", ", ".join(idle))
