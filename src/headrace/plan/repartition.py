@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.plan import names
 from headrace.plan.graph import RepartitionSpec, Step
-from headrace.processors.filter import Filter
+from headrace.processors.filter import Filter, has_key
 
 if TYPE_CHECKING:
     from headrace.plan.builder import GraphBuilder
@@ -63,7 +63,3 @@ def drop_null_keys(spec: RepartitionSpec) -> None:
 
 def accept_all(key: Any, value: Any) -> bool:
     return True
-
-
-def has_key(key: Any, value: Any) -> bool:
-    return key is not None

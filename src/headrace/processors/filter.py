@@ -24,3 +24,8 @@ class Filter(Stateless):
     @property
     def fusible(self) -> Fusible:
         return Fusible("filter_not" if self.negate else "filter", self.predicate)
+
+
+def has_key(key: Any, value: Any) -> bool:
+    """The predicate of repartitions: a fused loop asks it without a call."""
+    return key is not None

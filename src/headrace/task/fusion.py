@@ -20,7 +20,7 @@ from headrace.errors import (
     TaskMigratedError,
     UnreadableStateError,
 )
-from headrace.plan.repartition import has_key
+from headrace.processors.filter import has_key
 from headrace.processors.results import as_many, as_pair
 from headrace.processors.stateless import Fusible
 from headrace.records import Record
