@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from headrace.batch.batch_size import BatchSize
-from headrace.errors import ArgumentError, user_line
+from headrace.errors import ArgumentError, OperatorTypeError, user_line
 from headrace.lifecycle import preflight
 from headrace.lifecycle.engine import EngineKind
 from headrace.near_names import did_you_mean
@@ -16,7 +16,11 @@ LOCAL, SPARK = "local", "spark"
 
 
 def check_engine(name: object, session: Any) -> None:
-    """Refuse a name that no engine has, and a session that nobody would use."""
+    """Refuse a name that no engine has, and a session that nobody would use, or could."""
+    if session is not None and not hasattr(session, "sparkContext"):
+        message = f"spark must be a SparkSession, found {type(session).__module__}.{type(session).__name__}"
+        hint = "SparkSession.builder.getOrCreate() makes one, Spark Connect does not; without one a local one is made."
+        raise OperatorTypeError(message, hint=hint, at=user_line())
     if name not in (LOCAL, SPARK):
         message = f"there is no engine called {name!r}: it is 'spark' or 'local'"
         raise ArgumentError(message, hint=did_you_mean(str(name), (LOCAL, SPARK)), at=user_line())

@@ -88,9 +88,8 @@ class Streams(Face):
     ) -> None:
         self._topology = _checked(topology)
         self._config = StreamsConfig(config)
-        self._session = _checked_session(spark)
         check_engine(engine, spark)
-        self._engine = engine
+        self._engine, self._session = engine, spark
         self.application_id = self._config.application_id
         self.client_id: str = self._config["client.id"] or f"{self.application_id}-{uuid.uuid4()}"
         """``client.id``, or a name that is unique."""
@@ -489,14 +488,6 @@ class Streams(Face):
             self._failure = self._failure or error
         self._listener_thread.close()
         self._states.become(final)
-
-
-def _checked_session(session: Any) -> Any:
-    if session is not None and not hasattr(session, "sparkContext"):
-        message = f"spark must be a SparkSession, found {type(session).__module__}.{type(session).__name__}"
-        hint = "SparkSession.builder.getOrCreate() makes one, Spark Connect does not; without one a local one is made."
-        raise OperatorTypeError(message, hint=hint, at=user_line())
-    return session
 
 
 def _checked(topology: Topology) -> Topology:
