@@ -1,12 +1,14 @@
 """Kafka for tests: one broker that a whole run shares, brokers and clusters of a test's own, a proxy before one.
 
 ``kafka_address`` is the shared broker. Its topics, groups and applications are everybody's: begin their names with
-``kafka_name``. What kills, stops or reconfigures a broker makes its own with ``kafka_broker_factory``.
+``kafka_name``. ``HEADRACE_TEST_KAFKA=host:port`` takes a broker that runs already. What kills, stops or reconfigures a
+broker makes its own with ``kafka_broker_factory``.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -20,6 +22,8 @@ from tests.kafka.proxy import Proxy
 from tests.kafka.servers import Cluster, end, new_node, require_kafka, small_cluster, small_server
 from tests.kafka.shared_broker import shared_broker
 
+BROKER_VARIABLE = "HEADRACE_TEST_KAFKA"
+
 
 class BrokerFactory(Protocol):
     """Starts a broker of the test's own; it is ended with the test. ``settings`` are those of server.properties."""
@@ -31,7 +35,11 @@ class BrokerFactory(Protocol):
 
 @pytest.fixture(scope="session")
 def kafka_address(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[str]:
-    """``host:port`` of the broker that all processes of this run share."""
+    """``host:port`` of the broker that all processes of this run share; one that runs already, where it is named."""
+    given = os.environ.get(BROKER_VARIABLE)
+    if given:
+        yield given
+        return
     require_kafka()
     own = tmp_path_factory.getbasetemp()
     with shared_broker((own if worker_id == "master" else own.parent) / "kafka") as address:

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 
 from headrace.broker import port
 from headrace.broker.groups import check_name
 from headrace.broker.kafka import metadata, offsets
 from headrace.broker.kafka.clients import Clients
+from headrace.broker.kafka.exact_offsets import metadata_of
 from headrace.broker.port import OffsetAndMetadata
-from headrace.errors import ArgumentError, BrokerError
+from headrace.errors import ArgumentError, BrokerError, LeaseHeldError
 
 _MEMBERS = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.GROUP_SUBSCRIBED_TO_TOPIC})
+_WITHOUT_MEMBERS = (None, ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
 _NO_GROUP = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID})
 
 
@@ -60,8 +68,30 @@ def committed(clients: Clients, group: str) -> dict[port.TopicPartition, OffsetA
         what, lambda: ask(request, require_stable=True, request_timeout=clients.timeout)[group], _errors
     )
     parts = found.topic_partitions or ()
-    kept = sorted((part.topic, part.partition, part.offset, part.metadata or "") for part in parts if part.offset >= 0)
-    return {(topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in kept}
+    at = {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
+    notes = _metadata(clients, group, [part for part in parts if part.offset >= 0])
+    return {place: OffsetAndMetadata(at[place], notes.get(place, "")) for place in sorted(at)}
+
+
+def _metadata(clients: Clients, group: str, parts: list[TopicPartition]) -> dict[port.TopicPartition, str]:
+    """The metadata of the partitions that have any; how it is read is told in ``exact_offsets``."""
+    places = [(part.topic, part.partition) for part in parts if _has_metadata(part)]
+    if not places:
+        return {}
+    consumer = clients.consumer({"group.id": group})
+    try:
+        return metadata_of(consumer, places, clients.timeout)
+    except KafkaException as error:
+        raise clients.failure(error, f"ask for the offsets of the group {group}") from error
+    finally:
+        consumer.close()
+
+
+def _has_metadata(part: TopicPartition) -> bool:
+    try:
+        return bool(part.metadata)
+    except UnicodeDecodeError:
+        return True
 
 
 def names(clients: Clients) -> list[str]:
@@ -69,6 +99,18 @@ def names(clients: Clients) -> list[str]:
     ask = clients.admin().list_consumer_groups
     found: Any = clients.ask("list the groups", lambda: ask(request_timeout=clients.timeout), lambda each: each.errors)
     return sorted(each.group_id for each in found.valid)
+
+
+def check_empty(clients: Clients, group: str) -> None:
+    """Refuse where somebody reads as that group: Kafka Streams runs the application, or has not left the group yet."""
+    ask = clients.admin().list_consumer_groups
+    found: Any = clients.ask("list the groups", lambda: ask(request_timeout=clients.timeout))
+    state = next((each.state for each in found.valid if each.group_id == group), None)
+    if state not in _WITHOUT_MEMBERS:
+        message = f"application {group} is run by somebody else: its consumer group has members"
+        detail = f"The group is {state.name.lower().replace('_', ' ')}."
+        hint = "Stop every instance of it; Kafka Streams leaves the group then, or when session.timeout.ms has passed."
+        raise LeaseHeldError(message, detail=detail, hint=hint)
 
 
 def lag(clients: Clients, group: str) -> dict[port.TopicPartition, int]:

@@ -1,0 +1,149 @@
+"""Offsets with their metadata to the letter, sent and read.
+
+confluent-kafka takes metadata for a C string. It sends the zero at its end along, and Kafka Streams cannot read that:
+it warns, and goes on without the times that are in it. What Kafka Streams wrote has no such zero, and confluent-kafka
+reads on into whatever memory comes after. So these two calls go to librdkafka itself.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from confluent_kafka import KafkaError, KafkaException, cimpl
+
+if TYPE_CHECKING:
+    from confluent_kafka import Consumer, Producer
+
+_TEXT = 512
+
+
+class _Part(ctypes.Structure):
+    """``rd_kafka_topic_partition_t``."""
+
+    _fields_ = (
+        ("topic", ctypes.c_char_p),
+        ("partition", ctypes.c_int32),
+        ("offset", ctypes.c_int64),
+        ("metadata", ctypes.c_void_p),
+        ("metadata_size", ctypes.c_size_t),
+        ("opaque", ctypes.c_void_p),
+        ("err", ctypes.c_int),
+        ("private", ctypes.c_void_p),
+    )
+
+
+def send_offsets(producer: Producer, group: str, offsets: Iterable[tuple[str, int, int, str]], seconds: float) -> None:
+    """Let offsets of a group (topic, partition, offset, metadata) count with the producer's transaction.
+
+    As ``Producer.send_offsets_to_transaction`` for a group without members; a KafkaException says the same.
+    """
+    library = _library()
+    with _part_list(library, list(offsets)) as parts:
+        members = library.rd_kafka_consumer_group_metadata_new(group.encode())
+        try:
+            error = library.rd_kafka_send_offsets_to_transaction(_handle(producer), parts, members, int(seconds * 1000))
+        finally:
+            library.rd_kafka_consumer_group_metadata_destroy(members)
+    if error:
+        try:
+            raise KafkaException(_error(library, error))
+        finally:
+            library.rd_kafka_error_destroy(error)
+
+
+def metadata_of(
+    consumer: Consumer, partitions: Iterable[tuple[str, int]], seconds: float
+) -> dict[tuple[str, int], str]:
+    """The metadata of what the consumer's group committed; "" where there is none, or where it is no text."""
+    library = _library()
+    places = list(partitions)
+    parts = library.rd_kafka_topic_partition_list_new(len(places))
+    try:
+        for topic, partition in places:
+            library.rd_kafka_topic_partition_list_add(parts, topic.encode(), partition)
+        code = library.rd_kafka_committed(_handle(consumer), parts, int(seconds * 1000))
+        if code:
+            raise KafkaException(KafkaError(code))
+        return {place: _metadata(_found(library, parts, place)) for place in places}
+    finally:
+        library.rd_kafka_topic_partition_list_destroy(parts)
+
+
+def _metadata(part: Any) -> str:
+    if not part.metadata:
+        return ""
+    data = ctypes.string_at(part.metadata, part.metadata_size)
+    # The zero of a client that sends it.
+    return data.removesuffix(b"\0").decode(errors="ignore")
+
+
+def _found(library: Any, parts: int, place: tuple[str, int]) -> Any:
+    return library.rd_kafka_topic_partition_list_find(parts, place[0].encode(), place[1]).contents
+
+
+@contextmanager
+def _part_list(library: Any, offsets: list[tuple[str, int, int, str]]) -> Iterator[int]:
+    parts = library.rd_kafka_topic_partition_list_new(len(offsets))
+    texts: list[Any] = []
+    try:
+        for topic, partition, offset, metadata in offsets:
+            part = library.rd_kafka_topic_partition_list_add(parts, topic.encode(), partition).contents
+            text = ctypes.create_string_buffer(metadata.encode())
+            part.offset, part.metadata_size = offset, len(text) - 1
+            part.metadata = ctypes.addressof(text)
+            texts.append(text)
+        yield parts
+    finally:
+        # The texts are ours: the list must not free them.
+        for topic, partition, _, _ in offsets[: len(texts)]:
+            part = _found(library, parts, (topic, partition))
+            part.metadata, part.metadata_size = None, 0
+        library.rd_kafka_topic_partition_list_destroy(parts)
+
+
+def _error(library: Any, error: int) -> KafkaError:
+    return KafkaError(
+        library.rd_kafka_error_code(error),
+        (library.rd_kafka_error_string(error) or b"").decode(errors="replace")[:_TEXT],
+        fatal=bool(library.rd_kafka_error_is_fatal(error)),
+        retriable=bool(library.rd_kafka_error_is_retriable(error)),
+        txn_requires_abort=bool(library.rd_kafka_error_txn_requires_abort(error)),
+    )
+
+
+def _handle(client: Producer | Consumer) -> int:
+    """The object of librdkafka's: the first thing that confluent-kafka keeps in a client."""
+    found = ctypes.c_void_p.from_address(id(client) + object.__basicsize__).value
+    assert found is not None, "the client is closed"
+    return found
+
+
+@functools.cache
+def _library() -> Any:
+    """The librdkafka that confluent-kafka is linked with: found through the module that uses it."""
+    library = ctypes.CDLL(cimpl.__file__)
+    pointer, text, part = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(_Part)
+    shapes: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "topic_partition_list_new": (pointer, (ctypes.c_int,)),
+        "topic_partition_list_add": (part, (pointer, text, ctypes.c_int32)),
+        "topic_partition_list_find": (part, (pointer, text, ctypes.c_int32)),
+        "topic_partition_list_destroy": (None, (pointer,)),
+        "committed": (ctypes.c_int, (pointer, pointer, ctypes.c_int)),
+        "consumer_group_metadata_new": (pointer, (text,)),
+        "consumer_group_metadata_destroy": (None, (pointer,)),
+        "send_offsets_to_transaction": (pointer, (pointer, pointer, pointer, ctypes.c_int)),
+        "error_code": (ctypes.c_int, (pointer,)),
+        "error_string": (text, (pointer,)),
+        "error_is_fatal": (ctypes.c_int, (pointer,)),
+        "error_is_retriable": (ctypes.c_int, (pointer,)),
+        "error_txn_requires_abort": (ctypes.c_int, (pointer,)),
+        "error_destroy": (None, (pointer,)),
+    }
+    for name, (result, arguments) in shapes.items():
+        function = getattr(library, f"rd_kafka_{name}")
+        function.restype, function.argtypes = result, arguments
+    return library

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from headrace.broker import open_broker
+from headrace.broker.kafka.exact_offsets import metadata_of, send_offsets
+from headrace.broker.port import Broker, OffsetAndMetadata
+from tests.kafka.running import wait_for
+
+_SECONDS = 60.0
+_NOTE = "AgAAAAAAAGqx"
+
+
+@pytest.fixture
+def broker(kafka_address: str, kafka_name: str) -> Iterator[Broker]:
+    with closing(open_broker(kafka_address)) as broker:
+        broker.create_topic(kafka_name, 3)
+        yield broker
+
+
+@pytest.fixture
+def producer(kafka_address: str, kafka_name: str) -> Producer:
+    producer = Producer({"bootstrap.servers": kafka_address, "transactional.id": kafka_name})
+    producer.init_transactions(_SECONDS)
+    producer.begin_transaction()
+    return producer
+
+
+def test_metadata_is_sent_and_read_to_the_letter(
+    broker: Broker, producer: Producer, kafka_address: str, kafka_name: str
+) -> None:
+    send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE), (kafka_name, 1, 4, ""), (kafka_name, 2, 5, "ä")], 30)
+    producer.commit_transaction(_SECONDS)
+    # A commit is answered before it is everywhere: offsets that are the first of a group are not told until then.
+    wait_for(lambda: len(broker.committed(kafka_name)) == 3)
+
+    assert broker.committed(kafka_name) == {
+        (kafka_name, 0): OffsetAndMetadata(3, _NOTE),
+        (kafka_name, 1): OffsetAndMetadata(4, ""),
+        (kafka_name, 2): OffsetAndMetadata(5, "ä"),
+    }
+    # confluent-kafka's own way to read takes what comes after it in memory along; ours does not, and again and again.
+    consumer = Consumer({"bootstrap.servers": kafka_address, "group.id": kafka_name})
+    try:
+        found = {metadata_of(consumer, [(kafka_name, 0)], _SECONDS)[kafka_name, 0] for _ in range(30)}
+    finally:
+        consumer.close()
+    assert found == {_NOTE}
+
+
+def test_a_zero_that_another_client_sent_is_no_part_of_it(
+    broker: Broker, producer: Producer, kafka_address: str, kafka_name: str
+) -> None:
+    consumer = Consumer({"bootstrap.servers": kafka_address, "group.id": kafka_name})
+    try:
+        part = TopicPartition(kafka_name, 0, 3, _NOTE)
+        producer.send_offsets_to_transaction([part], consumer.consumer_group_metadata(), _SECONDS)
+        producer.commit_transaction(_SECONDS)
+        wait_for(lambda: bool(broker.committed(kafka_name)))
+        assert metadata_of(consumer, [(kafka_name, 0)], _SECONDS) == {(kafka_name, 0): _NOTE}
+    finally:
+        consumer.close()
+
+
+def test_an_aborted_transaction_leaves_nothing(broker: Broker, producer: Producer, kafka_name: str) -> None:
+    send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE)], _SECONDS)
+    producer.abort_transaction(_SECONDS)
+    assert broker.committed(kafka_name) == {}
+
+
+def test_who_was_fenced_is_told(broker: Broker, producer: Producer, kafka_address: str, kafka_name: str) -> None:
+    Producer({"bootstrap.servers": kafka_address, "transactional.id": kafka_name}).init_transactions(_SECONDS)
+
+    with pytest.raises(KafkaException) as raised:
+        send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE)], _SECONDS)
+    assert raised.value.args[0].fatal()
+    assert broker.committed(kafka_name) == {}
