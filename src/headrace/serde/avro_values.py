@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -12,13 +12,13 @@ import fastavro
 
 from headrace.errors import ConfigError, SerializationError
 from headrace.serde.contract import shorten, shorten_text
-from headrace.serde.defaults import SerdeSettings
 from headrace.serde.framing import frame, unframe
-from headrace.serde.registry import RegistryGiven, Schema, SchemaRegistry, SubjectName, registry_of, topic_subject
+from headrace.serde.registered import RegisteredSerde
+from headrace.serde.registry import RegistryGiven, Schema, SchemaRegistry, registry_of
 
 
 @dataclass(frozen=True, slots=True)
-class AvroSerde:
+class AvroSerde(RegisteredSerde):
     """Avro records as dicts, other Avro types as Python has them.
 
     With a registry, a value is written with ``schema`` and read with the schema it was written with, resolved to
@@ -27,13 +27,6 @@ class AvroSerde:
     """
 
     schema: str | None
-    registry: SchemaRegistry | None = None
-    is_key: bool | None = None
-    """Whether it names the subject ``topic-key``; None: as the place says where it is used, else value."""
-    subject: SubjectName = topic_subject
-    auto_register: bool = True
-    _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Ids of the schema by topic: the registry is asked once."""
     _writers: dict[int, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Parsed schemas by id."""
 
@@ -42,8 +35,10 @@ class AvroSerde:
             return None
         if self.schema is None:
             raise SerializationError("avro(None, registry) can only read", hint="Give it the schema to write with.")
-        payload = _write(self.schema, value)
-        return payload if self.registry is None else frame(self._schema_id(self.registry, topic, self.schema), payload)
+        text, payload = self.schema, _write(self.schema, value)
+        if self.registry is None:
+            return payload
+        return frame(self._id_of(self.registry, topic, lambda: (_record_name(text), Schema(text))), payload)
 
     def deserialize(self, topic: str, data: bytes | None) -> Any:
         if data is None:
@@ -53,18 +48,6 @@ class AvroSerde:
         schema_id, payload = unframe(data)
         reader = None if self.schema is None else _parsed(self.schema)
         return _read(self._written_with(self.registry, schema_id), reader, payload)
-
-    def with_defaults(self, config: SerdeSettings, is_key: bool) -> AvroSerde:
-        return replace(self, is_key=is_key) if self.is_key is None else self
-
-    def _schema_id(self, registry: SchemaRegistry, topic: str, text: str) -> int:
-        if topic not in self._ids:
-            subject = self.subject(topic, bool(self.is_key), _record_name(text))
-            schema = Schema(text)
-            self._ids[topic] = (
-                registry.register(subject, schema) if self.auto_register else registry.lookup(subject, schema).schema_id
-            )
-        return self._ids[topic]
 
     def _written_with(self, registry: SchemaRegistry, schema_id: int) -> Any:
         if schema_id not in self._writers:
@@ -89,7 +72,7 @@ def avro_serde(schema: Any, registry: RegistryGiven = None, **options: Any) -> A
     text = schema if schema is None or isinstance(schema, str) else json.dumps(schema)
     if text is not None:
         _check_schema(text)
-    return AvroSerde(text, registry_of(registry), **options)
+    return AvroSerde(text, registry=registry_of(registry), **options)
 
 
 def _check_schema(text: str) -> None:

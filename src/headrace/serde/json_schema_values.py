@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from headrace.errors import ConfigError, SerializationError
-from headrace.serde.defaults import SerdeSettings
 from headrace.serde.framing import frame, unframe
 from headrace.serde.json_values import JsonSerde
-from headrace.serde.registry import RegistryGiven, Schema, SchemaRegistry, SubjectName, registry_of, topic_subject
+from headrace.serde.registered import RegisteredSerde
+from headrace.serde.registry import RegistryGiven, Schema, registry_of
 
 _KIND = "JSON"
 _JSON = JsonSerde()
 
 
 @dataclass(frozen=True, slots=True)
-class JsonSchemaSerde:
+class JsonSchemaSerde(RegisteredSerde):
     """JSON behind the id of its schema. Values are not held against the schema: the registry only knows it.
 
     With ``schema`` None it can only read. ``auto_register`` off takes only schemas the registry has already.
     """
 
     schema: str | None
-    registry: SchemaRegistry
-    is_key: bool | None = None
-    """Whether it names the subject ``topic-key``; None: as the place says where it is used, else value."""
-    subject: SubjectName = topic_subject
-    auto_register: bool = True
-    _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Ids of the schema by topic: the registry is asked once."""
     _known: set[int] = field(default_factory=set, init=False, repr=False, compare=False)
     """Ids that are those of JSON Schemas."""
 
@@ -42,7 +35,10 @@ class JsonSchemaSerde:
             raise SerializationError(
                 "json_schema(None, registry) can only read", hint="Give it a schema to write with."
             )
-        return frame(self._schema_id(topic, self.schema), _JSON.serialize(topic, value) or b"")
+        text = self.schema
+        assert self.registry is not None, "json_schema() is made with one"
+        schema_id = self._id_of(self.registry, topic, lambda: (_title(text), Schema(text, _KIND)))
+        return frame(schema_id, _JSON.serialize(topic, value) or b"")
 
     def deserialize(self, topic: str, data: bytes | None) -> Any:
         """What was written, as Python has it."""
@@ -50,27 +46,13 @@ class JsonSchemaSerde:
             return None
         schema_id, payload = unframe(data)
         if schema_id not in self._known:
+            assert self.registry is not None, "json_schema() is made with one"
             kind = self.registry.schema_by_id(schema_id).kind
             if kind != _KIND:
                 message = f"expected a record with a JSON Schema, found one with {kind} (schema id {schema_id})"
                 raise SerializationError(message, hint="Give the topic the serde it was written with.")
             self._known.add(schema_id)
         return _JSON.deserialize(topic, payload)
-
-    def with_defaults(self, config: SerdeSettings, is_key: bool) -> JsonSchemaSerde:
-        """The same serde, knowing whether it is used for keys or for values."""
-        return replace(self, is_key=is_key) if self.is_key is None else self
-
-    def _schema_id(self, topic: str, text: str) -> int:
-        if topic not in self._ids:
-            subject = self.subject(topic, bool(self.is_key), str(json.loads(text).get("title", "")))
-            schema = Schema(text, _KIND)
-            self._ids[topic] = (
-                self.registry.register(subject, schema)
-                if self.auto_register
-                else self.registry.lookup(subject, schema).schema_id
-            )
-        return self._ids[topic]
 
 
 def json_schema_serde(schema: Any, registry: RegistryGiven, **options: Any) -> JsonSchemaSerde:
@@ -81,7 +63,7 @@ def json_schema_serde(schema: Any, registry: RegistryGiven, **options: Any) -> J
     text = schema if schema is None or isinstance(schema, str) else json.dumps(schema)
     if text is not None:
         _check(text)
-    return JsonSchemaSerde(text, found, **options)
+    return JsonSchemaSerde(text, registry=found, **options)
 
 
 def _check(text: str) -> None:
@@ -91,3 +73,7 @@ def _check(text: str) -> None:
         is_right = False
     if not is_right:
         raise ConfigError("this is no JSON Schema: it must be a JSON object", detail=f"schema {text[:200]}")
+
+
+def _title(text: str) -> str:
+    return str(json.loads(text).get("title", ""))

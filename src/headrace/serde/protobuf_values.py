@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FileDescriptor
@@ -11,16 +11,14 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 
 from headrace.errors import ConfigError, SerializationError
 from headrace.serde.contract import shorten, wrong_type
-from headrace.serde.defaults import SerdeSettings
 from headrace.serde.framing import frame, read_message_indexes, unframe, write_message_indexes
+from headrace.serde.registered import RegisteredSerde
 from headrace.serde.registry import (
     RegistryGiven,
     Schema,
     SchemaReference,
     SchemaRegistry,
-    SubjectName,
     registry_of,
-    topic_subject,
 )
 
 _EVERYONE_HAS = ("google/protobuf/", "google/type/", "confluent/")
@@ -28,7 +26,7 @@ _EVERYONE_HAS = ("google/protobuf/", "google/type/", "confluent/")
 
 
 @dataclass(frozen=True, slots=True)
-class ProtobufSerde:
+class ProtobufSerde(RegisteredSerde):
     """Messages of one generated class.
 
     The bytes of equal messages are equal, also where they hold maps, so that messages can be keys. With a registry
@@ -36,13 +34,6 @@ class ProtobufSerde:
     """
 
     type: type[Message]
-    registry: SchemaRegistry | None = None
-    is_key: bool | None = None
-    """Whether it names the subject ``topic-key``; None: as the place says where it is used, else value."""
-    subject: SubjectName = topic_subject
-    auto_register: bool = True
-    _ids: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Ids of the schema by topic: the registry is asked once."""
 
     def serialize(self, topic: str, value: Message | None) -> bytes | None:
         if value is None:
@@ -57,8 +48,11 @@ class ProtobufSerde:
             raise SerializationError(message) from error
         if self.registry is None:
             return payload
-        indexes = write_message_indexes(message_indexes(self.type.DESCRIPTOR))
-        return frame(self._schema_id(self.registry, topic), indexes + payload)
+        registry, descriptor = self.registry, self.type.DESCRIPTOR
+        schema_id = self._id_of(
+            registry, topic, lambda: (name, _schema_of(registry, descriptor.file, self.auto_register))
+        )
+        return frame(schema_id, write_message_indexes(message_indexes(descriptor)) + payload)
 
     def deserialize(self, topic: str, data: bytes | None) -> Message | None:
         if data is None:
@@ -71,26 +65,13 @@ class ProtobufSerde:
             hint = "Was the topic written with another message type, or with a schema registry? Then give the registry."
             raise SerializationError(message, detail=f"bytes {shorten(bytes(data))}", hint=hint) from error
 
-    def with_defaults(self, config: SerdeSettings, is_key: bool) -> ProtobufSerde:
-        return replace(self, is_key=is_key) if self.is_key is None else self
-
-    def _schema_id(self, registry: SchemaRegistry, topic: str) -> int:
-        if topic not in self._ids:
-            descriptor = self.type.DESCRIPTOR
-            subject = self.subject(topic, bool(self.is_key), descriptor.full_name)
-            schema = _schema_of(registry, descriptor.file, self.auto_register)
-            self._ids[topic] = (
-                registry.register(subject, schema) if self.auto_register else registry.lookup(subject, schema).schema_id
-            )
-        return self._ids[topic]
-
 
 def protobuf_serde(type: Any, registry: RegistryGiven = None, **options: Any) -> ProtobufSerde:
     """The serde of a generated message class; ``options`` are the further fields of ProtobufSerde."""
     if not (isinstance(type, _CLASS) and issubclass(type, Message)):
         message = f"protobuf() needs a generated message class, found {type!r}"
         raise ConfigError(message, hint="Import it from the module that protoc made: serdes.protobuf(views_pb2.View).")
-    return ProtobufSerde(type, registry_of(registry), **options)
+    return ProtobufSerde(type, registry=registry_of(registry), **options)
 
 
 _CLASS = type
