@@ -23,6 +23,18 @@ from bench.kafka.inputs import PARTITIONS, Input, Latest, Total, total
 _SECONDS = 60.0
 _READ_AT_ONCE = 10_000
 _SERVED_EACH = 10_000
+_NOT_YET = frozenset(
+    {
+        KafkaError.GROUP_ID_NOT_FOUND,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.UNKNOWN_TOPIC_OR_PART,
+    }
+)
+"""Answers about groups and topics that have just been made."""
 _LONG = struct.Struct(">q").unpack
 
 
@@ -72,8 +84,13 @@ class Topics:
         """Whether a group has committed the ends of the topics it reads, and of its own repartition topics."""
         own = [name for name in self.names() if group in name and "repartition" in name]
         places = [TopicPartition(name, number) for name in (*inputs, *own) for number in range(PARTITIONS)]
-        committed = self._committed(group)
-        return all(committed.get(place, 0) >= end for place, end in self._ends(places).items())
+        try:
+            committed = self._committed(group)
+            return all(committed.get(place, 0) >= end for place, end in self._ends(places).items())
+        except KafkaException as error:
+            if error.args[0].code() not in _NOT_YET:
+                raise
+            return False
 
     def records(self, topic: str) -> Iterator[tuple[bytes, bytes | None]]:
         """The keys and values of a topic that a reader of what is committed sees, up to now."""
@@ -106,12 +123,7 @@ class Topics:
 
     def _committed(self, group: str) -> dict[TopicPartition, int]:
         asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
-        try:
-            found = asked.result(_SECONDS).topic_partitions
-        except KafkaException as error:
-            if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
-                raise
-            return {}
+        found = asked.result(_SECONDS).topic_partitions
         return {TopicPartition(each.topic, each.partition): each.offset for each in found or ()}
 
     def _ends(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
