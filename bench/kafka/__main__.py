@@ -128,10 +128,11 @@ class Bench:
     def _wait(self, running: Running, order: Order, read: list[str]) -> float:
         """When the last offset was committed: twice found, because several questions are no snapshot."""
         deadline, found = time.monotonic() + _RUN_SECONDS, None
+        in_transactions = order.guarantee == GUARANTEES[0]
         while True:
             now = time.time()
             running.check()
-            if not self.topics.is_done(order.application, read):
+            if not self.topics.is_done(order.application, read, in_transactions=in_transactions):
                 found = None
             elif found is not None:
                 return found

@@ -80,13 +80,17 @@ class Topics:
             message = f"the broker did not take all of {topic}"
             raise RuntimeError(message)
 
-    def is_done(self, group: str, inputs: Iterable[str]) -> bool:
-        """Whether a group has committed the ends of the topics it reads, and of its own repartition topics."""
+    def is_done(self, group: str, inputs: Iterable[str], *, in_transactions: bool) -> bool:
+        """Whether a group has committed the ends of the topics it reads, and of its own repartition topics.
+
+        The last offset of what is written in transactions is no record but the end of one: it need not be committed.
+        """
         own = [name for name in self.names() if group in name and "repartition" in name]
-        places = [TopicPartition(name, number) for name in (*inputs, *own) for number in range(PARTITIONS)]
+        left = {**dict.fromkeys(inputs, 0), **dict.fromkeys(own, int(in_transactions))}
+        places = [TopicPartition(name, number) for name in left for number in range(PARTITIONS)]
         try:
             committed = self._committed(group)
-            return all(committed.get(place, 0) >= end for place, end in self._ends(places).items())
+            return all(committed.get(place, 0) >= end - left[place.topic] for place, end in self._ends(places).items())
         except KafkaException as error:
             if error.args[0].code() not in _NOT_YET:
                 raise
