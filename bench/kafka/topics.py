@@ -85,7 +85,7 @@ class Topics:
 
         The last offset of what is written in transactions is no record but the end of one: it need not be committed.
         """
-        own = [name for name in self.names() if group in name and "repartition" in name]
+        own = [name for name in self.names() if group in name and "repartition" in name and "changelog" not in name]
         left = {**dict.fromkeys(inputs, 0), **dict.fromkeys(own, int(in_transactions))}
         places = [TopicPartition(name, number) for name in left for number in range(PARTITIONS)]
         try:
