@@ -22,6 +22,7 @@ MAX_SEQUENCE = 0x7FFFFFFF
 
 _WINDOW_SUFFIX = struct.Struct(">qi")
 _SESSION_SUFFIX = struct.Struct(">qq")
+_START = struct.Struct(">q")
 _SEQUENCE = struct.Struct(">i")
 
 Matches: TypeAlias = Callable[[bytes], bool]
@@ -64,8 +65,8 @@ class KeySchema(Protocol):
     def time_last(self, time_first: bytes) -> bytes:
         """The key as it was."""
 
-    def place(self, key: bytes) -> Any:
-        """What puts entries of the same time into the order in which Kafka Streams' stores in memory have them."""
+    def time_and_place(self, key: bytes) -> tuple[int, Any]:
+        """The time, and what orders the entries of one time as in Kafka Streams' stores in memory."""
 
     def key_at(self, time: int, place: Any) -> bytes:
         """The key of the entry at that place."""
@@ -118,8 +119,9 @@ class WindowKeySchema:
     def time_last(self, time_first: bytes) -> bytes:
         return time_first[8:-4] + time_first[:8] + time_first[-4:]
 
-    def place(self, key: bytes) -> Any:
-        return key[:-WINDOW_STORE_SUFFIX_SIZE]
+    def time_and_place(self, key: bytes) -> tuple[int, Any]:
+        at = len(key) - WINDOW_STORE_SUFFIX_SIZE
+        return _START.unpack_from(key, at)[0], key[:at]
 
     def key_at(self, time: int, place: Any) -> bytes:
         return window_store_key(place, time)
@@ -134,8 +136,8 @@ class WindowKeySchema:
 class DuplicateKeySchema(WindowKeySchema):
     """Among duplicates the sequence number counts in memory, too."""
 
-    def place(self, key: bytes) -> Any:
-        return key[:-WINDOW_STORE_SUFFIX_SIZE] + key[-_SEQUENCE.size :]
+    def time_and_place(self, key: bytes) -> tuple[int, Any]:
+        return window_store_start(key), key[:-WINDOW_STORE_SUFFIX_SIZE] + key[-_SEQUENCE.size :]
 
     def key_at(self, time: int, place: Any) -> bytes:
         return window_store_key(place[: -_SEQUENCE.size], time, *_SEQUENCE.unpack(place[-_SEQUENCE.size :]))
@@ -192,10 +194,10 @@ class SessionKeySchema:
     def time_last(self, time_first: bytes) -> bytes:
         return time_first[16:] + time_first[:16]
 
-    def place(self, key: bytes) -> Any:
+    def time_and_place(self, key: bytes) -> tuple[int, Any]:
         """By key; of those with the same end, the latest start first."""
-        plain_key, start, _ = parse_session_key(key)
-        return plain_key, -start
+        plain_key, start, end = parse_session_key(key)
+        return end, (plain_key, -start)
 
     def key_at(self, time: int, place: Any) -> bytes:
         return session_key(place[0], -place[1], time)

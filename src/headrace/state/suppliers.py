@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 from headrace.state.memory.kv import InMemoryKeyValueStore
 from headrace.state.memory.lru import LRUStore
-from headrace.state.memory.timed import InMemorySessionStore, InMemoryWindowStore
+from headrace.state.memory.timed import (
+    InMemoryDuplicatesStore,
+    InMemorySessionStore,
+    InMemoryTimedStore,
+    InMemoryWindowStore,
+)
 from headrace.state.rocksdb.segments import RocksDBSessionStore, RocksDBWindowStore, SegmentedStore
 from headrace.state.rocksdb.store import RocksDBStore
 from headrace.state.rocksdb.time_ordered import RocksDBTimeOrderedSessionStore, RocksDBTimeOrderedWindowStore
@@ -106,8 +111,9 @@ class InMemoryWindowSupplier:
     # There are no segments; with this the cache has the same order as the store: by time.
     segment_interval_ms = 1
 
-    def get(self) -> InMemoryWindowStore:
-        return InMemoryWindowStore(self.name, self.retention_ms, retain_duplicates=self.retain_duplicates)
+    def get(self) -> InMemoryTimedStore:
+        keeps = InMemoryDuplicatesStore if self.retain_duplicates else InMemoryWindowStore
+        return keeps(self.name, self.retention_ms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ class InMemoryTimedStore(MemoryStore):
     def __init__(self, name: str, retention_ms: int, schema: KeySchema) -> None:
         super().__init__(name)
         self._schema = schema
-        self._time_of, self._place = schema.time_of, schema.place
+        self._time_and_place = schema.time_and_place
         self._retention_ms = retention_ms
         self._stream_time = NO_TIMESTAMP
-        # The values of each time, by what ``place`` makes of their keys.
+        # The values of each time, by what ``time_and_place`` makes of their keys.
         self._by_time: SortedMap[int, SortedMap[Any, bytes]] = SortedMap()
         # Time, place and key of entries: looking for those of one key must not mean looking at all times.
         self._by_key: dict[bytes, list[tuple[int, Any, bytes]]] = {}
@@ -54,24 +54,25 @@ class InMemoryTimedStore(MemoryStore):
         self.put(key, self.codec.from_changelog(value, timestamp, headers))
 
     def get(self, key: bytes) -> bytes | None:
-        at_time = self._by_time.entries.get(self._time_of(key))
-        return None if at_time is None else at_time.entries.get(self._place(key))
+        time, place = self._time_and_place(key)
+        at_time = self._by_time.entries.get(time)
+        return None if at_time is None else at_time.entries.get(place)
 
     def put(self, key: bytes, value: bytes | None) -> None:
         """Set the value; None deletes. Dropped when it has expired."""
-        time = self._time_of(key)
+        time, place = self._time_and_place(key)
         if time > self._stream_time:
             self._stream_time = time
             self._expire(time - self._retention_ms + 1)
         if time <= self._stream_time - self._retention_ms:
             self._context.drop(f"expired-{self._schema.entries}")
         elif value is not None:
-            self._set(key, time, value)
+            self._set(key, time, place, value)
         else:
             self.remove(key)
 
     def remove(self, key: bytes) -> None:
-        time, place = self._time_of(key), self._place(key)
+        time, place = self._time_and_place(key)
         at_time = self._by_time.entries.get(time)
         if at_time is None or at_time.remove(place) is None:
             return
@@ -119,8 +120,7 @@ class InMemoryTimedStore(MemoryStore):
             for place, value in held.items(*bounds, forward=forward)
         )
 
-    def _set(self, key: bytes, time: int, value: bytes) -> None:
-        place = self._place(key)
+    def _set(self, key: bytes, time: int, place: Any, value: bytes) -> None:
         at_time = self._by_time.entries.get(time)
         if at_time is None:
             at_time = SortedMap()
@@ -155,12 +155,12 @@ class InMemoryTimedStore(MemoryStore):
     def _take_up(self, home: VisitedDatabase) -> None:
         for place, value in home.scan():
             key = place[_TIME.size :]
-            self._set(key, self._time_of(key), value)
+            self._set(key, *self._time_and_place(key), value)
         self._changed.clear()
 
     def _put_down(self, home: VisitedDatabase) -> None:
         for key in self._changed:
-            home.put(_time(self._time_of(key)) + key, self.get(key))
+            home.put(_time(self._schema.time_of(key)) + key, self.get(key))
         self._changed.clear()
         if self._stream_time >= self._retention_ms:
             for place, _ in home.scan(b"", _time(self._stream_time - self._retention_ms + 1)):
@@ -168,20 +168,24 @@ class InMemoryTimedStore(MemoryStore):
 
 
 class InMemoryWindowStore(InMemoryTimedStore):
-    """Values by window. A store that retains duplicates numbers them; there a put of None deletes nothing."""
+    """Values by window."""
+
+    def __init__(self, name: str, retention_ms: int) -> None:
+        super().__init__(name, retention_ms, WINDOW_KEYS)
+
+
+class InMemoryDuplicatesStore(InMemoryTimedStore):
+    """Values by window, several of a key: they are numbered. A put of None deletes nothing."""
 
     remembered = ("_stream_time", "_sequence")
 
-    def __init__(self, name: str, retention_ms: int, *, retain_duplicates: bool = False) -> None:
-        super().__init__(name, retention_ms, DUPLICATE_KEYS if retain_duplicates else WINDOW_KEYS)
-        self.retain_duplicates = retain_duplicates
+    def __init__(self, name: str, retention_ms: int) -> None:
+        super().__init__(name, retention_ms, DUPLICATE_KEYS)
         self._sequence = 0
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        if self.retain_duplicates:
-            self._sequence = (self._sequence + 1) & MAX_SEQUENCE
-            key = numbered(key, self._sequence)
-        super().put(key, value)
+        self._sequence = (self._sequence + 1) & MAX_SEQUENCE
+        super().put(numbered(key, self._sequence), value)
 
 
 class InMemorySessionStore(InMemoryTimedStore):
