@@ -68,3 +68,5 @@ class BrokerConfig:
     """Whether what an embedded broker acknowledged survives a power loss."""
     verify: bool = field(default=True, repr=False)
     """Whether the catalog of an embedded broker is verified when it is opened."""
+    publisher: int = field(default=0, repr=False)
+    """On Kafka: which of the publishers of an application this process is."""

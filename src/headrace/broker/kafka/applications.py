@@ -1,59 +1,86 @@
-"""Who may decide for an application, and what it publishes."""
+"""Who may decide for an application, and what it publishes: the ports ``Ownership`` and ``Outbox`` of one process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from headrace.broker.kafka.clients import Clients
-from headrace.broker.kafka.log import KafkaLog
-from headrace.broker.port import Decided, Decision, Handover, Lease, Outcome, Owner, Stage, TopicPartition
-from headrace.errors import UnsupportedError
+from headrace.broker.kafka.outbox import KafkaOutbox
+from headrace.broker.kafka.ownership import KafkaLease, KafkaOwnership
+from headrace.broker.kafka.staging_directory import StagingDirectory
+from headrace.broker.port import Decided, Decision, Handover, OffsetAndMetadata, Outcome, Owner, Stage, TopicPartition
 from headrace.records import RawRecord
+
+if TYPE_CHECKING:
+    from headrace.broker.kafka.clients import Clients
+    from headrace.broker.kafka.log import KafkaLog
+
+_STAGING = Path(tempfile.gettempdir(), "headrace", ".staging")
 
 
 class KafkaApplications:
     """The ports ``Ownership`` and ``Outbox``. ``log`` is the same broker's."""
 
     def __init__(self, clients: Clients, log: KafkaLog) -> None:
-        self._application_clients, self._application_log = clients, log
+        directory = StagingDirectory(str(clients.config.settings.get("staging.dir") or _STAGING))
+        self._ownership = KafkaOwnership(clients, log, directory)
+        self._outbox = KafkaOutbox(clients, self._ownership, log, directory)
 
     def close(self) -> None:
         """End what it opened."""
+        self._outbox.close()
+        self._ownership.close()
 
-    def acquire_lease(self, application: str, *, note: str = "") -> Lease:
-        raise _not_yet(application)
+    def owned_offsets(self, group: str) -> dict[TopicPartition, OffsetAndMetadata] | None:
+        """What the application of this name has read, by what it decided; None where it is not ours."""
+        return self._ownership.owned_offsets(group)
+
+    def add_committed(self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Offsets were committed by hand."""
+        self._ownership.add_committed(group, offsets)
+
+    def acquire_lease(self, application: str, *, note: str = "") -> KafkaLease:
+        """Fence whoever has it; what was decided before is definite and published then."""
+        return self._ownership.acquire_lease(application, note=note)
 
     def lease_owner(self, application: str) -> Owner | None:
-        return None
+        """Who runs it, as far as anybody can tell."""
+        return self._ownership.lease_owner(application)
 
     def check_lease(self, application: str, epoch: int) -> None:
-        raise _not_yet(application)
+        """FencedError where another process has it."""
+        self._ownership.check_lease(application, epoch)
 
     def last_decided(self, application: str) -> Decided | None:
-        return None
+        """The last decision; None before the first."""
+        return self._ownership.last_decided(application)
 
     def applications(self) -> list[str]:
-        return []
+        """Those that are owned or have decided something."""
+        return self._ownership.applications()
 
     def delete_application(self, application: str) -> None:
-        self._application_log.delete_group(application)
+        """Forget its decisions and notes, and its group."""
+        self._ownership.delete_application(application)
 
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> Stage:
-        raise _not_yet(application)
+        """Write output: seen after a decision, or at once with ``at_least_once``."""
+        return self._outbox.stage(application, epoch, batch_id, attempt)
 
     def read_staged(self, staged: Handover, partition: TopicPartition) -> Iterator[list[RawRecord]]:
-        raise _not_yet(partition[0])
+        """The records of one partition that a stage handed over."""
+        return self._outbox.read_staged(staged, partition)
 
     def decide(self, decision: Decision) -> Outcome:
-        raise _not_yet(decision.application)
+        """Let a batch count."""
+        return self._outbox.decide(decision)
 
     def outcome(self, decision: Decision) -> Outcome:
-        raise _not_yet(decision.application)
+        """What became of it."""
+        return self._outbox.outcome(decision)
 
     def publish(self, application: str, epoch: int) -> None:
-        raise _not_yet(application)
-
-
-def _not_yet(application: str) -> UnsupportedError:
-    message = f"applications do not run on Kafka yet: {application}"
-    return UnsupportedError(message, hint="Use the embedded broker, a directory: embedded:DIRECTORY.")
+        """Let readers see everything that is decided."""
+        self._outbox.publish(application, epoch)

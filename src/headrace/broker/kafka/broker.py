@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from headrace.broker.config import BrokerConfig
 from headrace.broker.kafka.applications import KafkaApplications
 from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.log import KafkaLog
+from headrace.broker.port import OffsetAndMetadata, TopicPartition
 from headrace.errors import BrokerError
 
 
@@ -32,6 +33,16 @@ class KafkaBroker(KafkaLog, KafkaApplications):
     def address(self) -> str:
         """Where it is, as ``bootstrap.servers`` says it."""
         return self._config.address
+
+    def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
+        """Note how far a group has read; an error while it has members."""
+        KafkaLog.commit_offsets(self, group, offsets)
+        self.add_committed(group, offsets)
+
+    def committed(self, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
+        """What a group committed. That of an application that is ours nobody else changes, so nobody is asked."""
+        ours = self.owned_offsets(group)
+        return KafkaLog.committed(self, group) if ours is None else ours
 
     def __repr__(self) -> str:
         return f"KafkaBroker({self.address!r})"

@@ -86,7 +86,7 @@ _UNKNOWN_TOPIC = frozenset(
         KafkaError._UNKNOWN_PARTITION,
     }
 )
-_FENCED = frozenset({KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FENCED})
+FENCED = frozenset({KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FENCED})
 _BAD_SETTING = frozenset({KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION, KafkaError._INVALID_ARG})
 _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.RECORD_LIST_TOO_LARGE})
 
@@ -111,7 +111,7 @@ def failure(error: KafkaError, what: str, address: str) -> HeadraceError:
         )
     if code in CREDENTIALS:
         return refused(what, address, detail)
-    if code in _FENCED:
+    if code in FENCED:
         return FencedError(f"{what}: a newer process has taken over", detail=detail)
     return _of_the_request(code, what, detail)
 

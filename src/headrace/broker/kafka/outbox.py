@@ -1,0 +1,97 @@
+"""The port ``Outbox`` on Kafka: staged, decided, published."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from headrace.broker.kafka.chunks import raw_records
+from headrace.broker.kafka.limits import TopicLimits
+from headrace.broker.kafka.producing import ProducedStage, SharedProducer
+from headrace.broker.kafka.sending import chunks_of
+from headrace.broker.kafka.staging import FileSink, HeldSink, Sink, StageWriter, staged_of
+from headrace.broker.kafka.staging_sweep import file_name
+from headrace.broker.port import Decision, Handover, Outcome, Stage, TopicPartition
+from headrace.records import RawRecord
+
+if TYPE_CHECKING:
+    from headrace.broker.kafka.clients import Clients
+    from headrace.broker.kafka.log import KafkaLog
+    from headrace.broker.kafka.ownership import KafkaOwnership
+    from headrace.broker.kafka.staging_directory import StagingDirectory
+
+_WIDEST = 1_048_588
+_OVERHEAD = 128
+"""What a record has beside its key, its value and its headers, at the most."""
+
+
+class KafkaOutbox:
+    """What an application writes."""
+
+    def __init__(self, clients: Clients, ownership: KafkaOwnership, log: KafkaLog, directory: StagingDirectory) -> None:
+        self._ownership, self._log, self._directory = ownership, log, directory
+        self._publisher = clients.config.publisher
+        self._is_exactly_once = clients.config.settings.get("processing.guarantee") == "exactly_once_v2"
+        self._producer = SharedProducer(clients)
+        self._limits: dict[str, TopicLimits] = {}
+        self._checked: set[tuple[str, int]] = set()
+        self._lock = threading.Lock()
+
+    def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> Stage:
+        """Write output that only a decision makes visible; with ``at_least_once`` it is visible at once."""
+        if not self._is_exactly_once:
+            return ProducedStage(self._producer, self._limits_of)
+        name = file_name(application, epoch, batch_id, attempt)
+        sink: Sink
+        if self._ownership.is_owned(application):
+            sink = HeldSink(self._ownership.held, name, self._publisher)
+        else:
+            self._check_shared(application, epoch)
+            sink = FileSink(self._directory, name, self._publisher)
+        return StageWriter(self._limits_of, sink)
+
+    def read_staged(self, staged: Handover, partition: TopicPartition) -> Iterator[list[RawRecord]]:
+        """The records of one partition that a stage handed over."""
+        first = 0
+        for chunk in chunks_of(staged_of(staged), self._directory, self._ownership.held):
+            if (chunk.topic, chunk.partition) == partition:
+                yield raw_records(chunk, first)
+                first += len(chunk.keys)
+
+    def decide(self, decision: Decision) -> Outcome:
+        """Let a batch count."""
+        owned, publishers = self._ownership.owned(decision.application, decision.epoch)
+        owned.publish(publishers.finish)
+        return owned.decide(decision)
+
+    def outcome(self, decision: Decision) -> Outcome:
+        """What became of it."""
+        return self._ownership.owned(decision.application, decision.epoch)[0].outcome(decision)
+
+    def publish(self, application: str, epoch: int) -> None:
+        """Let readers see everything that is decided."""
+        owned, publishers = self._ownership.owned(application, epoch)
+        owned.publish(publishers.finish)
+
+    def close(self) -> None:
+        """End the producer."""
+        self._producer.discard()
+
+    def _check_shared(self, application: str, epoch: int) -> None:
+        """Refuse a staging directory that is not the driver's."""
+        if (application, epoch) not in self._checked:
+            owner = self._ownership.topics.state(application).owner
+            if owner is not None and owner.epoch == epoch:
+                self._directory.check_shared(application, owner.token)
+                self._checked.add((application, epoch))
+
+    def _limits_of(self, topic: str) -> TopicLimits:
+        with self._lock:
+            found = self._limits.get(topic)
+            if found is None:
+                described = self._log.describe_topic(topic)
+                widest = int(described.config.get("max.message.bytes", _WIDEST)) - _OVERHEAD
+                needs_key = "compact" in described.config.get("cleanup.policy", "delete")
+                found = self._limits[topic] = TopicLimits(len(described.partitions), widest, needs_key)
+            return found

@@ -1,0 +1,283 @@
+"""An application that this process owns: its session, and what it decides and publishes in it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+from confluent_kafka import TopicPartition
+
+from headrace.broker.kafka import places
+from headrace.broker.kafka.chunks import Chunk
+from headrace.broker.kafka.control import (
+    MARK,
+    OWNER,
+    PUBLISHED,
+    ControlReader,
+    ControlState,
+    DecisionRecord,
+    MarkRecord,
+    OwnerRecord,
+    decision_records,
+)
+from headrace.broker.kafka.sending import Sender, chunks_of
+from headrace.broker.kafka.staging import Staged, staged_of
+from headrace.broker.kafka.transactions import Session
+from headrace.broker.port import Decision, OffsetAndMetadata, Outcome
+from headrace.broker.port import TopicPartition as Place
+from headrace.errors import (
+    ArgumentError,
+    BrokerUnreachableError,
+    FencedError,
+    IllegalStateError,
+    InternalError,
+)
+from headrace.failpoints import reach
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+    from headrace.broker.kafka.clients import Clients
+    from headrace.broker.kafka.staging_directory import StagingDirectory
+
+log = logging.getLogger(__name__)
+
+DIRECT = -1
+"""The number of the mark for what is published together with its decision."""
+_TRIES = 5
+
+
+def driver_id(application: str) -> str:
+    """The transactional id of whoever decides."""
+    return f"{application}-headrace-driver"
+
+
+def fenced(application: str, epoch: int, owner: OwnerRecord | None) -> FencedError:
+    """The error of who was replaced."""
+    message = f"application {application} was taken over: epoch {epoch} may no longer commit"
+    if owner is None or owner.is_released:
+        return FencedError(message, detail="Nobody holds its lease now.", hint="Acquire the lease again.")
+    detail = f"Epoch {owner.epoch} belongs to process {owner.pid} on host {owner.host}."
+    return FencedError(message, detail=detail, hint="Stop this process.")
+
+
+class OwnedApplication:
+    """What the owner has in its hands. Made by ``take``; its methods raise FencedError once another process has it."""
+
+    def __init__(
+        self, clients: Clients, reader: ControlReader, directory: StagingDirectory, held: dict[str, list[Chunk]]
+    ) -> None:
+        self.application, self.reader = reader.application, reader
+        self._clients, self._directory, self._held = clients, directory, held
+        self._session = Session(clients, driver_id(self.application), self._check)
+        self._lock = threading.RLock()
+        self._last = -1
+        """The last batch that was decided."""
+        self._unpublished: DecisionRecord | None = None
+        self.record: OwnerRecord | None = None
+        self.committed: dict[Place, OffsetAndMetadata] = {}
+        """How far the application has read, by what it has decided."""
+
+    @property
+    def epoch(self) -> int:
+        """That of our lease."""
+        return -1 if self.record is None else self.record.epoch
+
+    def take(self, record_for: Callable[[int], OwnerRecord]) -> OwnerRecord:
+        """Fence whoever had it, and write down that it is ours; ``record_for`` is given the last epoch."""
+        for _ in range(_TRIES):
+            self._session.begin()
+            state = self.reader.definite()
+            record = record_for(0 if state.owner is None else state.owner.epoch)
+            if self._write_owner(record) is Outcome.DONE or self._is_written(record):
+                break
+        else:
+            message = f"cannot become the owner of {self.application}: the broker does not answer"
+            raise BrokerUnreachableError(message)
+        self.record = record
+        self._adopt(state)
+        return record
+
+    def release(self) -> None:
+        """Write down that nobody owns it any more."""
+        with self._lock:
+            record, self.record = self.record, None
+            if record is None:
+                return
+            released = msgspec.structs.replace(record, is_released=True)
+            try:
+                self.record = record
+                self._write_owner(released)
+            except FencedError:
+                log.info("application %s is another process's by now", self.application)
+            finally:
+                self.record = None
+                self._session.discard()
+
+    def _write_owner(self, record: OwnerRecord) -> Outcome:
+        data = msgspec.msgpack.encode(record)
+        return self._session.run(lambda producer: self._send_control(producer, [(OWNER, data)]), places.BEFORE_OWNER)
+
+    def _is_written(self, record: OwnerRecord) -> bool:
+        self._session.begin()
+        owner = self.reader.definite().owner
+        return owner is not None and owner.token == record.token
+
+    def discard(self) -> None:
+        """Let go without a word: whoever comes next fences us."""
+        self.record = None
+        self._session.discard()
+
+    def renew(self) -> None:
+        """FencedError where another process took over."""
+        self._check_owner(self.reader.catch_up())
+
+    def decide(self, decision: Decision) -> Outcome:
+        """Let a batch count, and publish it in the same transaction where all of it is at hand."""
+        with self._lock:
+            if self._is_repeated(decision):
+                return Outcome.DONE
+            self._publish_rest()
+            staged = [each for each in map(staged_of, decision.staged) if each.records and not each.is_sent]
+            is_direct = all(each.is_held or each.inline is not None for each in staged)
+            if not is_direct and any(each.is_held for each in staged):
+                raise InternalError("a batch has output in files and in the memory of its driver")
+            try:
+                return self._decide(decision, staged, is_direct=is_direct)
+            finally:
+                self._held.clear()
+
+    def outcome(self, decision: Decision) -> Outcome:
+        """What became of it; the new session waits until that is definite."""
+        with self._lock:
+            try:
+                self._session.begin()
+                state = self.reader.definite()
+            except BrokerUnreachableError:
+                self._session.discard()
+                return Outcome.UNKNOWN
+            self._check_owner(state)
+            self._adopt(state)
+            if self._last < decision.batch_id:
+                return Outcome.NOT_DONE
+            self.committed.update(decision.offsets)
+            return Outcome.DONE
+
+    def publish(self, finish_parts: Callable[[], None]) -> None:
+        """Have everything published that is decided. ``finish_parts`` sees to all parts but the offsets."""
+        with self._lock:
+            if self._unpublished is None:
+                return
+            decision = self._unpublished
+            finish_parts()
+            self._commit_offsets(decision)
+            reach(places.PUBLISHED)
+            self._unpublished = None
+            for handover in self.reader.state.handovers:
+                file = staged_of(handover).file
+                if file is not None:
+                    self._directory.remove(file)
+            reach(places.SWEPT)
+
+    def _decide(self, decision: Decision, staged: list[Staged], *, is_direct: bool) -> Outcome:
+        handovers = [] if is_direct else [msgspec.msgpack.encode(each) for each in staged]
+
+        def write(producer: Producer) -> None:
+            if is_direct:
+                self._send(producer, decision, staged)
+            else:
+                self._send_control(producer, _records(decision, handovers))
+
+        return self._decided(decision, handovers, self._session.run(write, places.BEFORE_DECISION))
+
+    def _publish_rest(self) -> None:
+        if self._unpublished is not None:
+            message = f"batch {self._unpublished.batch_id} of {self.application} is not published yet"
+            raise IllegalStateError(message, hint="Publish it before the next decision.")
+
+    def _decided(self, decision: Decision, handovers: list[bytes], outcome: Outcome) -> Outcome:
+        if outcome is Outcome.DONE:
+            self._last = decision.batch_id
+            self.committed.update(decision.offsets)
+            if handovers:
+                *_, (_, record) = _records(decision, handovers)
+                assert record is not None
+                self._unpublished = msgspec.msgpack.decode(record, type=DecisionRecord)
+            reach(places.DECIDED)
+        return outcome
+
+    def _is_repeated(self, decision: Decision) -> bool:
+        if decision.batch_id < 0:
+            message = f"a batch id is 0 or more, found {decision.batch_id}"
+            raise ArgumentError(message)
+        if decision.batch_id < self._last:
+            message = f"application {self.application} decided batch {self._last}: batch {decision.batch_id} is too old"
+            hint = "Did two processes use one lease? Reset the application (headrace reset)."
+            raise IllegalStateError(message, hint=hint)
+        return decision.batch_id == self._last
+
+    def _adopt(self, state: ControlState) -> None:
+        """Go on from what the topic says."""
+        self._last = -1 if state.decision is None else state.decision.batch_id
+        self._unpublished = state.unpublished
+
+    def _send(self, producer: Producer, decision: Decision, staged: list[Staged]) -> None:
+        """Everything of a batch: its records, the decision, where changelogs end, and the offsets of the group."""
+        sender = Sender(producer, f"{self.application}-")
+        for each in staged:
+            sender.send(chunks_of(each, self._directory, self._held))
+        sender.flush(self._clients.timeout)
+        before = self.reader.state.marks.get(DIRECT)
+        mark = MarkRecord(decision.batch_id, merged({} if before is None else before.ends, sender.ends))
+        self._send_control(producer, [(MARK + str(DIRECT).encode(), msgspec.msgpack.encode(mark))])
+        self._send_control(producer, _records(decision, []))
+        self._send_offsets(producer, decision.batch_id, [(*place, *at) for place, at in decision.offsets.items()])
+
+    def _send_control(self, producer: Producer, records: Iterable[tuple[bytes, bytes | None]]) -> None:
+        for key, value in records:
+            producer.produce(self.reader.topic, value, key, 0)
+
+    def _send_offsets(self, producer: Producer, batch_id: int, offsets: list[tuple[str, int, int, str]]) -> None:
+        found = [TopicPartition(topic, number, offset, metadata) for topic, number, offset, metadata in offsets]
+        if found:
+            producer.send_offsets_to_transaction(found, self.reader.group, self._clients.timeout)
+        self._send_control(producer, [(PUBLISHED, msgspec.msgpack.encode(batch_id))])
+
+    def _commit_offsets(self, decision: DecisionRecord) -> None:
+        for _ in range(_TRIES):
+            outcome = self._session.run(
+                lambda producer: self._send_offsets(producer, decision.batch_id, decision.offsets),
+                places.BEFORE_OFFSETS,
+            )
+            if outcome is Outcome.DONE:
+                return
+            self._session.begin()
+            if self.reader.definite().published >= decision.batch_id:
+                return
+        message = f"the offsets of {self.application} cannot be committed: the broker does not answer"
+        raise BrokerUnreachableError(message)
+
+    def _check(self) -> None:
+        """Whether a new session may go on."""
+        if self.record is not None:
+            self._check_owner(self.reader.definite())
+
+    def _check_owner(self, state: ControlState) -> None:
+        """What is not in the topic yet is our own record: the owner before us has a lower epoch."""
+        record, owner = self.record, state.owner
+        if record is None:
+            raise fenced(self.application, -1, owner)
+        if owner is not None and owner.epoch >= record.epoch and owner.token != record.token:
+            raise fenced(self.application, record.epoch, owner)
+
+
+def merged(before: dict[str, dict[int, int]], now: dict[str, dict[int, int]]) -> dict[str, dict[int, int]]:
+    """The ends of changelogs, brought up to date."""
+    return {topic: {**before.get(topic, {}), **now.get(topic, {})} for topic in {**before, **now}}
+
+
+def _records(decision: Decision, handovers: list[bytes]) -> Iterable[tuple[bytes, bytes | None]]:
+    return decision_records(decision.batch_id, decision.epoch, decision.offsets, decision.notes, handovers)

@@ -1,0 +1,143 @@
+"""Publishing what was decided: each publisher its part, in one transaction with a mark that says so.
+
+A part belongs to a publisher, and only sessions with its transactional id publish it: whoever finishes the part of a
+publisher that is gone fences it by that. In a new session the control topic is read before anything is sent: the mark
+may be there already, or the application may be another's.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from headrace.broker.kafka import places
+from headrace.broker.kafka.control import MARK, ControlReader, ControlState, MarkRecord
+from headrace.broker.kafka.owned import fenced, merged
+from headrace.broker.kafka.sending import Sender, chunks_of
+from headrace.broker.kafka.staging import Staged, staged_of
+from headrace.broker.kafka.transactions import Session
+from headrace.broker.port import Outcome
+from headrace.errors import BrokerUnreachableError
+from headrace.failpoints import reach
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+    from headrace.broker.kafka.clients import Clients
+    from headrace.broker.kafka.staging_directory import StagingDirectory
+
+_TRIES = 5
+
+
+def publisher_id(application: str, number: int) -> str:
+    """The transactional id of a publisher."""
+    return f"{application}-headrace-publisher-{number}"
+
+
+def parts_of(state: ControlState) -> dict[int, list[Staged]]:
+    """What each publisher has left to publish of the last decision."""
+    decision = state.unpublished
+    parts: dict[int, list[Staged]] = {}
+    if decision is not None:
+        for staged in map(staged_of, state.handovers):
+            mark = state.marks.get(staged.publisher)
+            if mark is None or mark.batch_id < decision.batch_id:
+                parts.setdefault(staged.publisher, []).append(staged)
+    return parts
+
+
+class Publisher:
+    """One of the publishers of an application, as this process stands in for it."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        reader: ControlReader,
+        number: int,
+        epoch: int,
+        directory: StagingDirectory,
+    ) -> None:
+        self.number, self._epoch = number, epoch
+        self._application, self._reader = reader.application, reader
+        self._clients, self._directory = clients, directory
+        self._session = Session(clients, publisher_id(self._application, number), self._check)
+
+    def begin(self) -> None:
+        """Fence whoever else published this part."""
+        self._session.begin()
+
+    def publish(self, batch_id: int, part: list[Staged]) -> None:
+        """Publish its part of a batch, unless it is published by now."""
+        for _ in range(_TRIES):
+            self._session.begin()
+            mark = self._reader.state.marks.get(self.number)
+            if mark is not None and mark.batch_id >= batch_id:
+                return
+            ends = {} if mark is None else mark.ends
+            if self._session.run(self._writing(batch_id, part, ends), places.PUBLISHING) is Outcome.DONE:
+                reach(places.PART_PUBLISHED)
+                return
+            self._session.begin()
+            self._reader.definite()
+        message = f"batch {batch_id} of {self._application} cannot be published: the broker does not answer"
+        raise BrokerUnreachableError(message)
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.discard()
+
+    def _writing(
+        self, batch_id: int, part: list[Staged], before: dict[str, dict[int, int]]
+    ) -> Callable[[Producer], None]:
+        def write(producer: Producer) -> None:
+            sender = Sender(producer, f"{self._application}-")
+            for staged in part:
+                sender.send(chunks_of(staged, self._directory, {}))
+            sender.flush(self._clients.timeout)
+            mark = MarkRecord(batch_id, merged(before, sender.ends))
+            producer.produce(self._reader.topic, msgspec.msgpack.encode(mark), MARK + str(self.number).encode(), 0)
+
+        return write
+
+    def _check(self) -> None:
+        owner = self._reader.definite().owner
+        if owner is not None and (owner.epoch > self._epoch or (owner.epoch == self._epoch and owner.is_released)):
+            raise fenced(self._application, self._epoch, owner)
+
+
+class Publishers:
+    """The publishers that this process stands in for, by their numbers."""
+
+    def __init__(self, clients: Clients, reader: ControlReader, epoch: int, directory: StagingDirectory) -> None:
+        self._clients, self._reader, self._epoch, self._directory = clients, reader, epoch, directory
+        self._publishers: dict[int, Publisher] = {}
+        self._lock = threading.Lock()
+
+    def finish(self) -> None:
+        """Publish all parts of the last decision that nobody has published."""
+        parts = parts_of(self._reader.definite())
+        # First all sessions: a transaction that a dead publisher has left hides the marks of the others.
+        for number in parts:
+            self.publisher(number).begin()
+        state = self._reader.definite()
+        for number, part in parts_of(state).items():
+            assert state.decision is not None
+            self.publisher(number).publish(state.decision.batch_id, part)
+
+    def publisher(self, number: int) -> Publisher:
+        """The publisher of that number."""
+        with self._lock:
+            found = self._publishers.get(number)
+            if found is None:
+                new = Publisher(self._clients, self._reader, number, self._epoch, self._directory)
+                found = self._publishers[number] = new
+            return found
+
+    def close(self) -> None:
+        """End their sessions."""
+        with self._lock:
+            while self._publishers:
+                self._publishers.popitem()[1].close()

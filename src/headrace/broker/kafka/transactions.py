@@ -1,0 +1,95 @@
+"""Transactions with an id that fences: whoever begins a session with the id ends that of everybody before it.
+
+A producer is used as long as nothing went wrong with it. After any error it is thrown away, and the next transaction
+begins a session of its own, which waits until whatever the last one had under way is definite. Since that fences others
+as well, even a legitimate successor, each session *checks* first whether it may go on. Who was fenced without reason
+finds that it may, and begins another one; who was replaced finds that it may not, and stops for good.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaException
+
+from headrace.broker.kafka.failures import FENCED
+from headrace.broker.port import Outcome
+from headrace.failpoints import reach
+
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
+    from headrace.broker.kafka.clients import Clients
+
+_QUEUE = {
+    "queue.buffering.max.messages": 500_000,
+    "queue.buffering.max.kbytes": 256 * 1024,
+    # What topics take was checked when it was staged.
+    "message.max.bytes": 1_000_000_000,
+    "linger.ms": 5,
+}
+
+
+class Session:
+    """A transactional id, as this process uses it. Safe in threads: one transaction at a time."""
+
+    def __init__(self, clients: Clients, transactional_id: str, check: Callable[[], None]) -> None:
+        """``check`` is called in each new session before its first transaction; it raises where this must stop."""
+        self.transactional_id = transactional_id
+        self._clients, self._check = clients, check
+        self._producer: Producer | None = None
+        self._lock = threading.RLock()
+
+    def begin(self) -> None:
+        """Begin a session now, unless there is one: others are fenced, what they had under way is definite."""
+        with self._lock:
+            self._opened()
+
+    def run(self, write: Callable[[Producer], None], point: str) -> Outcome:
+        """One transaction. An error, or ``not done``, means that nothing of it counts; ``unknown`` that nobody knows.
+
+        ``point`` is the failpoint between the last record and the commit.
+        """
+        with self._lock:
+            producer = self._opened()
+            try:
+                producer.begin_transaction()
+                write(producer)
+                reach(point)
+            except KafkaException as error:
+                self.discard()
+                if error.args[0].code() not in FENCED:
+                    raise self._clients.failure(error, f"a transaction of {self.transactional_id}") from error
+                # By whom it was fenced says the check in a new session: it raises where that was a successor.
+                self._opened()
+                return Outcome.NOT_DONE
+            except BaseException:
+                self.discard()
+                raise
+            try:
+                producer.commit_transaction(self._clients.timeout)
+            except KafkaException:
+                self.discard()
+                return Outcome.UNKNOWN
+            return Outcome.DONE
+
+    def discard(self) -> None:
+        """Throw the producer away, with what it had not sent."""
+        with self._lock:
+            producer, self._producer = self._producer, None
+            if producer is not None:
+                producer.purge()
+
+    def _opened(self) -> Producer:
+        if self._producer is None:
+            settings = {**_QUEUE, "transactional.id": self.transactional_id}
+            producer = self._clients.producer(settings)
+            try:
+                producer.init_transactions(self._clients.timeout)
+            except KafkaException as error:
+                raise self._clients.failure(error, f"cannot begin a session of {self.transactional_id}") from error
+            self._check()
+            self._producer = producer
+        return self._producer
