@@ -73,6 +73,14 @@ SETTINGS: Mapping[str, Setting] = _settings(
         path,
         "directory for state; each application has its own below it",
     ),
+    Setting(
+        "staging.dir",
+        None,
+        text,
+        "on Kafka: where output waits for the decision that it counts; by default below state.dir, "
+        "executors on several machines need a shared one",
+        nullable=True,
+    ),
     Setting("allow.os.group.write.access", False, boolean, "whether the group may write in the state directory"),
     # Serdes and time
     Setting("default.key.serde", "string", as_given, "serde of keys where none is given", nullable=True),

@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     from headrace.broker.kafka.clients import Clients
     from headrace.broker.kafka.log import KafkaLog
 
-_STAGING = Path(tempfile.gettempdir(), "headrace", ".staging")
+_STATE = Path(tempfile.gettempdir(), "headrace")
+_STAGING = ".staging"
+"""Below the state directory, beside those of the applications: cleaning up one of them must not lose results."""
 
 
 class KafkaApplications:
     """The ports ``Ownership`` and ``Outbox``. ``log`` is the same broker's."""
 
     def __init__(self, clients: Clients, log: KafkaLog) -> None:
-        directory = StagingDirectory(str(clients.config.settings.get("staging.dir") or _STAGING))
+        settings = clients.config.settings
+        default = Path(str(settings.get("state.dir") or _STATE), _STAGING)
+        directory = StagingDirectory(str(settings.get("staging.dir") or default))
         self._ownership = KafkaOwnership(clients, log, directory)
         self._outbox = KafkaOutbox(clients, self._ownership, log, directory)
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
 from headrace.broker.kafka.failures import FENCED
 from headrace.broker.port import Outcome
+from headrace.errors import BrokerUnreachableError
 from headrace.failpoints import reach
 
 if TYPE_CHECKING:
@@ -70,8 +72,11 @@ class Session:
                 raise
             try:
                 producer.commit_transaction(self._clients.timeout)
-            except KafkaException:
+            except KafkaException as error:
                 self.discard()
+                if error.args[0].code() in FENCED:
+                    with suppress(BrokerUnreachableError):
+                        self._opened()
                 return Outcome.UNKNOWN
             return Outcome.DONE
 
