@@ -1,8 +1,8 @@
 """An application on Kafka, its input, what must come of it, and ways to run it: here, or in a process to be killed.
 
 ``python -m tests.kafka.tally ADDRESS NAME DIRECTORY [batch=RECORDS] [hosts=1] [inline=BYTES] [timeout=MS]`` runs it
-until nothing is due. With ``hosts`` its tasks have brokers of their own, as in the hosts of Spark: what they write is staged where
-others can read it, and published after the decision.
+until nothing is due. With ``hosts`` its tasks have brokers of their own, as in the hosts of Spark: what they write is
+staged where others can read it, and published after the decision.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from headrace.broker.port import Broker, NewRecord
 from headrace.errors import HeadraceError
 
 WORDS, KEYS = 7, 5
-START_MS = 1_700_000_000_000
 
 
 def topology(name: str) -> Topology:
@@ -80,7 +79,6 @@ class Tally:
                     f"{self.name}-events",
                     f"k{number % KEYS}".encode(),
                     f"{number}:w{number % WORDS}".encode(),
-                    START_MS,
                 )
                 for number in range(self.sent, self.sent + count)
             )

@@ -11,7 +11,7 @@ The server outlives its clients: a crash ends those. Whatever they ask for is a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -405,6 +405,9 @@ class MemoryBroker:
         if found.offsets:
             self.commit_offsets(application, found.offsets)
             found.offsets = {}
+
+    def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
+        """What is published can be read."""
 
     # The broker as such
 

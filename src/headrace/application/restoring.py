@@ -35,6 +35,10 @@ def restore_stale_stores(
     ``staged``. Nobody misses the content of ``new`` stores. How many records that took, by store, topic and partition.
     """
     counts, task = {}, versioned.task
+    topics = {task.plan.store_to_changelog.get(store) for store in opening.stale} - {None}
+    places = [(topic, task.context.partition) for topic in topics if topic is not None]
+    if places:
+        broker.await_published(task.context.application_id, places)
     for store, found in opening.stale.items():
         changelog = task.plan.store_to_changelog.get(store)
         if changelog is None:

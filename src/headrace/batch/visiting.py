@@ -23,6 +23,7 @@ from headrace.batch.visit_input import VisitInput
 from headrace.batch.visit_output import VisitOutput
 from headrace.failpoints import reach
 from headrace.state.version import Version
+from headrace.task import commit_metadata
 from headrace.task.stream_task import StreamTask
 from headrace.task.versioned_task import Commit as TaskCommit
 from headrace.task.versioned_task import VersionedTask
@@ -206,13 +207,14 @@ def _offsets(request: VisitRequest, task: StreamTask, commit: TaskCommit) -> Ite
 
     A repartition topic that Kafka Streams has read from stays where it is, but its time goes on: it is needed there.
     """
-    read, committed = set(), request.committed
+    read, committed, batch_id = set(), request.committed, request.batch.batch_id
     for each in request.reading.ranges:
         partition = (each.topic, each.partition)
         read.add(partition)
         # A range of gaps only has no times of its own.
         known = commit.offsets.get(partition) or committed.get(partition)
-        yield (*partition, each.next_offset(task.next_offset(partition)), "" if known is None else known.metadata)
+        numbered = commit_metadata.with_number("" if known is None else known.metadata, commit_metadata.BATCH, batch_id)
+        yield (*partition, each.next_offset(task.next_offset(partition)), numbered)
     for topic in request.records:
         partition = (topic, request.task.partition)
         if partition in committed and partition in commit.offsets and partition not in read:

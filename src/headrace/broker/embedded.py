@@ -22,7 +22,7 @@ import os
 import re
 import sqlite3
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -264,6 +264,9 @@ class EmbeddedBroker:
 
     def publish(self, application: str, epoch: int) -> None:
         """Nothing is left to do: deciding publishes."""
+
+    def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
+        """There is nothing to wait for."""
 
     def last_decided(self, application: str) -> Decided | None:
         with self._catalog.read() as connection:

@@ -9,7 +9,7 @@ Whoever needs one of them takes that one. A ``Broker`` is all three, as one proc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import TracebackType
@@ -300,6 +300,9 @@ class Outbox(Protocol):
 
     def publish(self, application: str, epoch: int) -> None:
         """Let readers see everything that is decided, as far as they do not. Where it fails, it can be called again."""
+
+    def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
+        """Wait until what was published to these changelogs can be read; StoreError where it cannot any more."""
 
 
 class Broker(Log, Ownership, Outbox, Protocol):

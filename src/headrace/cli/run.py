@@ -17,6 +17,13 @@ Threads = Annotated[
 Local = Annotated[bool, typer.Option("--local", help="In this process, without Spark or Java.")]
 UntilIdle = Annotated[bool, typer.Option("--until-idle", help="End when everything there is has been processed.")]
 
+Finish = Annotated[
+    bool,
+    typer.Option(
+        "--finish", help="Process nothing: publish what a crash left unpublished, commit its offsets, and end."
+    ),
+]
+
 
 @command(
     group,
@@ -35,13 +42,17 @@ def run(
     threads: Threads = None,
     local: Local = False,
     until_idle: UntilIdle = False,
+    finish: Finish = False,
 ) -> None:
     """Run a program on Spark until Ctrl-C or SIGTERM, which end it after the batch at hand; a second Ctrl-C at once.
 
     The topology is the variable topology or builder of the file, or what its function build() returns; the settings are
     its variable config, a dict. Without an application.id there the name of the file is taken.
     """
-    from headrace.cli.running import run_program  # noqa: PLC0415
+    from headrace.cli.running import finish_program, run_program  # noqa: PLC0415
 
     given = {**settings_of(settings or ()), **({} if threads is None else {"num.stream.threads": threads})}
+    if finish:
+        finish_program(session, program, given)
+        return
     run_program(session, program, given, engine="local" if local else "spark", until_idle=until_idle)

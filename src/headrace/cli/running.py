@@ -7,12 +7,13 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 
+from headrace.broker import open_broker
 from headrace.cli import exits
 from headrace.cli.broker_config import file_settings
 from headrace.cli.output import warnings_as_notes
@@ -46,6 +47,19 @@ def run_program(
                 _run(app, screen, until_idle=until_idle)
     except KeyboardInterrupt:
         _end_at_once()
+
+
+def finish_program(session: Session, program: str, given: dict[str, Any]) -> None:
+    """Bring an application that crashed to a clean stop: what it decided is published, its offsets are committed."""
+    _, config = _load(session, program, given)
+    name = config.application_id
+    with closing(open_broker(preflight.broker_config(config))) as broker:
+        with broker.acquire_lease(name, note="headrace run --finish") as lease:
+            broker.publish(name, lease.epoch)
+        last = broker.last_decided(name)
+    batch_id = None if last is None else last.batch_id
+    what = "it has decided nothing yet" if last is None else f"everything up to batch {batch_id} is published"
+    session.out.done(f"{name} is at a clean stop: {what}", {"application": name, "batch": batch_id})
 
 
 def _load(session: Session, program: str, given: dict[str, Any]) -> tuple[Topology, StreamsConfig]:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -167,7 +168,7 @@ class _Host:
         with _signs_of_life(wire, silent_seconds / _SIGNS):
             try:
                 if shipped is not None:
-                    self._hosted = HostedApplication(*_read_shipment(shipped))
+                    self._hosted = HostedApplication(*_read_shipment(shipped), group=int(self._path.name))
                 assert self._hosted is not None
                 for parcel in self._hosted.run_level(number, asked.data, incoming):
                     # The worker listens only when it has sent everything.
@@ -204,10 +205,10 @@ class _Host:
 class HostedApplication:
     """An application and its open tasks."""
 
-    def __init__(self, run: str, broker: BrokerConfig, application: bytes) -> None:
+    def __init__(self, run: str, broker: BrokerConfig, application: bytes, group: int = 0) -> None:
         self.run = run
         self._application: Application = cloudpickle.loads(application)
-        self._broker: Broker = open_broker(broker)
+        self._broker: Broker = open_broker(replace(broker, publisher=group))
         self._global_stores = GlobalStores(self._application, self._broker, now_ms)
         self._tasks = OpenTasks(self._application, self._broker)
         self._epoch: int | None = None

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 
 from headrace.records import NO_TIMESTAMP
 
+BATCH = "headrace.batch"
+"""Under this name stands which batch committed the offset."""
 _VERSION = 2
 _VERSIONS = (1, _VERSION)
 """Those that Kafka Streams reads; the first has no numbers."""
@@ -41,6 +43,16 @@ def is_known(text: str) -> bool:
         return bool(_HEAD.unpack_from(base64.b64decode(text, validate=True))[0] in _VERSIONS)
     except (binascii.Error, struct.error, ValueError):
         return False
+
+
+def with_number(text: str, name: str, number: int) -> str:
+    """The same with one number more, or with another value of it.
+
+    >>> decode(with_number(encode(5, {"a": 1}), "b", 2))
+    (5, {'a': 1, 'b': 2})
+    """
+    partition_time, numbers = decode(text)
+    return encode(partition_time, {**numbers, name: number})
 
 
 def decode(text: str) -> tuple[int, dict[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,3 +88,7 @@ class KafkaApplications:
     def publish(self, application: str, epoch: int) -> None:
         """Let readers see everything that is decided."""
         self._outbox.publish(application, epoch)
+
+    def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
+        """Wait until what was published to these changelogs can be read."""
+        self._outbox.await_published(application, places)

@@ -228,8 +228,12 @@ class ControlReader:
     def _next_offset(self) -> int:
         place = TopicPartition(self.topic, 0)
         latest, level = {place: OffsetSpec.latest()}, IsolationLevel.READ_UNCOMMITTED
-        asked = self._clients.admin().list_offsets(latest, isolation_level=level, request_timeout=self._clients.timeout)
-        return int(self._clients.answer(asked[place], f"cannot read {self.topic}").offset)
+        ask = self._clients.admin().list_offsets
+
+        def question() -> Any:
+            return ask(latest, isolation_level=level, request_timeout=self._clients.timeout)[place]
+
+        return int(self._clients.ask(f"cannot read {self.topic}", question).offset)
 
     def _readable_end(self) -> int:
         try:

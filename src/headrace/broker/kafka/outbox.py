@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from headrace.broker.kafka.chunks import raw_records
+from headrace.broker.kafka.following import FollowingPublisher
 from headrace.broker.kafka.limits import TopicLimits
 from headrace.broker.kafka.producing import ProducedStage, SharedProducer
 from headrace.broker.kafka.sending import chunks_of
 from headrace.broker.kafka.staging import FileSink, HeldSink, Sink, StageWriter, staged_of
 from headrace.broker.kafka.staging_sweep import file_name
 from headrace.broker.port import Decision, Handover, Outcome, Stage, TopicPartition
+from headrace.errors import StoreError
 from headrace.records import RawRecord
 
 if TYPE_CHECKING:
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from headrace.broker.kafka.staging_directory import StagingDirectory
 
 _WIDEST = 1_048_588
+_SEEN_SECONDS = 30.0
+_PAUSE_SECONDS = 0.005
 _OVERHEAD = 128
 """What a record has beside its key, its value and its headers, at the most."""
 
@@ -34,6 +39,8 @@ class KafkaOutbox:
         self._publisher = clients.config.publisher
         self._is_exactly_once = clients.config.settings.get("processing.guarantee") == "exactly_once_v2"
         self._producer = SharedProducer(clients)
+        self._clients = clients
+        self._following: FollowingPublisher | None = None
         self._limits: dict[str, TopicLimits] = {}
         self._checked: set[tuple[str, int]] = set()
         self._lock = threading.Lock()
@@ -47,7 +54,7 @@ class KafkaOutbox:
         if self._ownership.is_owned(application):
             sink = HeldSink(self._ownership.held, name, self._publisher)
         else:
-            self._check_shared(application, epoch)
+            self._follow(application, epoch)
             sink = FileSink(self._directory, name, self._publisher)
         return StageWriter(self._limits_of, sink)
 
@@ -62,7 +69,7 @@ class KafkaOutbox:
     def decide(self, decision: Decision) -> Outcome:
         """Let a batch count."""
         owned, publishers = self._ownership.owned(decision.application, decision.epoch)
-        owned.publish(publishers.finish)
+        owned.publish(publishers.wait_and_finish)
         return owned.decide(decision)
 
     def outcome(self, decision: Decision) -> Outcome:
@@ -72,11 +79,45 @@ class KafkaOutbox:
     def publish(self, application: str, epoch: int) -> None:
         """Let readers see everything that is decided."""
         owned, publishers = self._ownership.owned(application, epoch)
-        owned.publish(publishers.finish)
+        owned.publish(publishers.wait_and_finish)
 
     def close(self) -> None:
-        """End the producer."""
+        """End the producers."""
         self._producer.discard()
+        with self._lock:
+            if self._following is not None:
+                self._following.close()
+                self._following = None
+
+    def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
+        """Wait until what was published to these changelogs can be read: a commit is answered a little before that."""
+        if not self._ownership.has_topic(application):
+            return
+        known = self._ownership.topics.state(application).ends
+        ends = {place: known[place] for place in places if place in known}
+        deadline = time.monotonic() + _SEEN_SECONDS
+        while missing := self._missing(ends):
+            if time.monotonic() > deadline:
+                topic, number = missing[0]
+                message = f"the changelog {topic}-{number} has lost records: {ends[topic, number]} were published"
+                raise StoreError(message, hint="Reset the application, or bring the topic back from a backup.")
+            time.sleep(_PAUSE_SECONDS)
+
+    def _missing(self, ends: Mapping[TopicPartition, int]) -> list[TopicPartition]:
+        found = self._log.end_offsets(ends)
+        return [place for place, end in ends.items() if found[place] < end]
+
+    def _follow(self, application: str, epoch: int) -> None:
+        """Publish what is decided of it from now on, beside the data."""
+        self._check_shared(application, epoch)
+        with self._lock:
+            following = self._following
+            if following is None or (following.application, following.epoch) != (application, epoch):
+                if following is not None:
+                    following.close()
+                self._following = FollowingPublisher(
+                    self._clients, application, epoch, self._publisher, self._directory
+                )
 
     def _check_shared(self, application: str, epoch: int) -> None:
         """Refuse a staging directory that is not the driver's."""

@@ -77,6 +77,8 @@ class OwnedApplication:
         self._last = -1
         """The last batch that was decided."""
         self._unpublished: DecisionRecord | None = None
+        self._ends: dict[str, dict[int, int]] = {}
+        """Where changelogs end, by what was published with decisions."""
         self.record: OwnerRecord | None = None
         self.committed: dict[Place, OffsetAndMetadata] = {}
         """How far the application has read, by what it has decided."""
@@ -223,6 +225,8 @@ class OwnedApplication:
         """Go on from what the topic says."""
         self._last = -1 if state.decision is None else state.decision.batch_id
         self._unpublished = state.unpublished
+        mark = state.marks.get(DIRECT)
+        self._ends = {} if mark is None else mark.ends
 
     def _send(self, producer: Producer, decision: Decision, staged: list[Staged]) -> None:
         """Everything of a batch: its records, the decision, where changelogs end, and the offsets of the group."""
@@ -230,8 +234,9 @@ class OwnedApplication:
         for each in staged:
             sender.send(chunks_of(each, self._directory, self._held))
         sender.flush(self._clients.timeout)
-        before = self.reader.state.marks.get(DIRECT)
-        mark = MarkRecord(decision.batch_id, merged({} if before is None else before.ends, sender.ends))
+        # What a transaction that was given up wrote is no harm here: changelogs end after it.
+        self._ends = merged(self._ends, sender.ends)
+        mark = MarkRecord(decision.batch_id, self._ends)
         self._send_control(producer, [(MARK + str(DIRECT).encode(), msgspec.msgpack.encode(mark))])
         self._send_control(producer, _records(decision, []))
         self._send_offsets(producer, decision.batch_id, [(*place, *at) for place, at in decision.offsets.items()])

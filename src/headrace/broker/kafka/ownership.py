@@ -66,7 +66,7 @@ class KafkaOwnership:
     def acquire_lease(self, application: str, *, note: str = "") -> KafkaLease:
         """Fence whoever has it; what was decided is published before anything else."""
         with suppress(TopicExistsError):
-            if control_topic(application) not in self._log.topics():
+            if not self.has_topic(application):
                 self._log.create_topic(control_topic(application), 1, CONFIG)
         owned = OwnedApplication(self._clients, self.topics.reader(application), self._directory, self.held)
         record = owned.take(lambda last: _record(last, note))
@@ -96,6 +96,10 @@ class KafkaOwnership:
         if found is None or found[0].epoch != epoch:
             raise fenced(application, epoch, self.topics.state(application).owner)
         return found
+
+    def has_topic(self, application: str) -> bool:
+        """Whether there is a control topic."""
+        return control_topic(application) in self._log.topics()
 
     def is_owned(self, application: str) -> bool:
         """Whether this process decides for it."""
@@ -130,7 +134,7 @@ class KafkaOwnership:
 
     def last_decided(self, application: str) -> Decided | None:
         """What the control topic says."""
-        if control_topic(application) not in self._log.topics():
+        if not self.has_topic(application):
             return None
         state = self.topics.state(application)
         if state.decision is None:
@@ -148,7 +152,7 @@ class KafkaOwnership:
         if owner is not None and not self.is_owned(application):
             message = f"application {application} is running: process {owner.pid} on host {owner.host}"
             raise LeaseHeldError(message, hint="Stop it first.")
-        if control_topic(application) in self._log.topics():
+        if self.has_topic(application):
             with suppress(FencedError):
                 self.acquire_lease(application, note="headrace reset").release()
             with suppress(UnknownTopicError):
@@ -172,7 +176,7 @@ class KafkaOwnership:
         return self.topics.state(application).decision is not None or self.lease_owner(application) is not None
 
     def _state_of(self, application: str) -> OwnerRecord | None:
-        if control_topic(application) not in self._log.topics():
+        if not self.has_topic(application):
             self.topics.forget(application)
             return None
         return self.topics.state(application).owner

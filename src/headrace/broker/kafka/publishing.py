@@ -8,6 +8,7 @@ may be there already, or the application may be another's.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from headrace.broker.kafka.staging_directory import StagingDirectory
 
 _TRIES = 5
+_WAIT_SECONDS = 5.0
+_SLOWEST = 20_000
+"""How many records a publisher sends in a second at the least, before it is taken for dead."""
+_LOOK_SECONDS = 0.05
 
 
 def publisher_id(application: str, number: int) -> str:
@@ -63,6 +68,8 @@ class Publisher:
         self.number, self._epoch = number, epoch
         self._application, self._reader = reader.application, reader
         self._clients, self._directory = clients, directory
+        self._last = MarkRecord(-1, {})
+        """The last mark that is known to count."""
         self._session = Session(clients, publisher_id(self._application, number), self._check)
 
     def begin(self) -> None:
@@ -73,11 +80,13 @@ class Publisher:
         """Publish its part of a batch, unless it is published by now."""
         for _ in range(_TRIES):
             self._session.begin()
-            mark = self._reader.state.marks.get(self.number)
-            if mark is not None and mark.batch_id >= batch_id:
+            self._know(self._reader.state.marks.get(self.number))
+            if self._last.batch_id >= batch_id:
                 return
-            ends = {} if mark is None else mark.ends
-            if self._session.run(self._writing(batch_id, part, ends), places.PUBLISHING) is Outcome.DONE:
+            marks: list[MarkRecord] = []
+            if self._session.run(self._writing(batch_id, part, marks.append), places.PUBLISHING) is Outcome.DONE:
+                # Our own mark comes to be read a little later.
+                self._know(marks[-1])
                 reach(places.PART_PUBLISHED)
                 return
             self._session.begin()
@@ -89,15 +98,20 @@ class Publisher:
         """End the session."""
         self._session.discard()
 
+    def _know(self, mark: MarkRecord | None) -> None:
+        if mark is not None and mark.batch_id > self._last.batch_id:
+            self._last = mark
+
     def _writing(
-        self, batch_id: int, part: list[Staged], before: dict[str, dict[int, int]]
+        self, batch_id: int, part: list[Staged], tell: Callable[[MarkRecord], None]
     ) -> Callable[[Producer], None]:
         def write(producer: Producer) -> None:
             sender = Sender(producer, f"{self._application}-")
             for staged in part:
                 sender.send(chunks_of(staged, self._directory, {}))
             sender.flush(self._clients.timeout)
-            mark = MarkRecord(batch_id, merged(before, sender.ends))
+            mark = MarkRecord(batch_id, merged(self._last.ends, sender.ends))
+            tell(mark)
             producer.produce(self._reader.topic, msgspec.msgpack.encode(mark), MARK + str(self.number).encode(), 0)
 
         return write
@@ -116,9 +130,20 @@ class Publishers:
         self._publishers: dict[int, Publisher] = {}
         self._lock = threading.Lock()
 
+    def wait_and_finish(self) -> None:
+        """Leave the last decision to its publishers for as long as that may take; then do what they have not done."""
+        state = self._reader.catch_up()
+        seconds = _WAIT_SECONDS + sum(each.records for part in parts_of(state).values() for each in part) / _SLOWEST
+        deadline = time.monotonic() + seconds
+        while parts_of(self._reader.state) and time.monotonic() < deadline:
+            self._reader.follow(_LOOK_SECONDS)
+        self.finish()
+
     def finish(self) -> None:
         """Publish all parts of the last decision that nobody has published."""
-        parts = parts_of(self._reader.definite())
+        parts = parts_of(self._reader.catch_up())
+        if not parts:
+            return
         # First all sessions: a transaction that a dead publisher has left hides the marks of the others.
         for number in parts:
             self.publisher(number).begin()
