@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from headrace.broker.kafka import places, staging
+from headrace.broker.kafka import crash_points, staging
 from headrace.broker.port import Decision, Outcome
 from headrace.errors import ConfigError, FencedError
 from headrace.kafka_server import KafkaServer
 from tests.kafka.proxy import END_TXN, Proxy
 from tests.kafka.tally import Tally
 
-_DRIVER = [places.STAGED, places.BEFORE_DECISION, places.DECIDED, places.BEFORE_OWNER]
+_DRIVER = [crash_points.STAGED, crash_points.BEFORE_DECISION, crash_points.DECIDED, crash_points.BEFORE_OWNER]
 _PUBLICATION = [
-    places.DECIDED,
-    places.PUBLISHING,
-    places.PART_PUBLISHED,
-    places.BEFORE_OFFSETS,
-    places.PUBLISHED,
-    places.SWEPT,
+    crash_points.DECIDED,
+    crash_points.PUBLISHING,
+    crash_points.PART_PUBLISHED,
+    crash_points.BEFORE_OFFSETS,
+    crash_points.PUBLISHED,
+    crash_points.SWEPT,
 ]
 _SECONDS = 120.0
 
@@ -47,7 +47,7 @@ def test_every_result_is_seen_once(tally: Tally, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("point", _DRIVER)
 def test_a_driver_that_is_killed_while_it_decides(tally: Tally, point: str) -> None:
     tally.send(120)
-    _killed(tally, f"{point}:{1 if point == places.BEFORE_OWNER else 2}")
+    _killed(tally, f"{point}:{1 if point == crash_points.BEFORE_OWNER else 2}")
     tally.run()
     tally.check()
 
@@ -60,7 +60,9 @@ def test_a_process_that_is_killed_between_the_decision_and_the_end_of_publicatio
     tally.check()
 
 
-@pytest.mark.parametrize("point", [places.STAGED, places.BEFORE_DECISION, places.PUBLISHING, places.BEFORE_OFFSETS])
+@pytest.mark.parametrize(
+    "point", [crash_points.STAGED, crash_points.BEFORE_DECISION, crash_points.PUBLISHING, crash_points.BEFORE_OFFSETS]
+)
 def test_a_driver_that_wakes_up_late_writes_nothing_that_anyone_sees(tally: Tally, tmp_path: Path, point: str) -> None:
     tally.send(120)
     process = tally.spawn({"HEADRACE_FAILPOINT": f"{point}:2:stop"}, "hosts=1", "inline=0")
@@ -135,7 +137,7 @@ def test_at_least_once_loses_nothing(kafka_address: str, kafka_name: str, tmp_pa
     tally.run()
     tally.check()
     tally.send(50)
-    _killed(tally, f"{places.STAGED}:3", "guarantee=at_least_once", "batch=20")
+    _killed(tally, f"{crash_points.STAGED}:3", "guarantee=at_least_once", "batch=20")
     tally.run()
     with closing(tally.broker()) as broker:
         echo = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from confluent_kafka import TopicPartition
 
-from headrace.broker.kafka import places
+from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.chunks import Chunk
 from headrace.broker.kafka.control import (
     MARK,
@@ -121,7 +121,9 @@ class OwnedApplication:
 
     def _write_owner(self, record: OwnerRecord) -> Outcome:
         data = msgspec.msgpack.encode(record)
-        return self._session.run(lambda producer: self._send_control(producer, [(OWNER, data)]), places.BEFORE_OWNER)
+        return self._session.run(
+            lambda producer: self._send_control(producer, [(OWNER, data)]), crash_points.BEFORE_OWNER
+        )
 
     def _is_written(self, record: OwnerRecord) -> bool:
         self._session.begin()
@@ -176,13 +178,13 @@ class OwnedApplication:
             decision = self._unpublished
             finish_parts()
             self._commit_offsets(decision)
-            reach(places.PUBLISHED)
+            reach(crash_points.PUBLISHED)
             self._unpublished = None
             for handover in self.reader.state.handovers:
                 file = staged_of(handover).file
                 if file is not None:
                     self._directory.remove(file)
-            reach(places.SWEPT)
+            reach(crash_points.SWEPT)
 
     def _decide(self, decision: Decision, staged: list[Staged], *, is_direct: bool) -> Outcome:
         handovers = [] if is_direct else [msgspec.msgpack.encode(each) for each in staged]
@@ -193,7 +195,7 @@ class OwnedApplication:
             else:
                 self._send_control(producer, _records(decision, handovers))
 
-        return self._decided(decision, handovers, self._session.run(write, places.BEFORE_DECISION))
+        return self._decided(decision, handovers, self._session.run(write, crash_points.BEFORE_DECISION))
 
     def _publish_rest(self) -> None:
         if self._unpublished is not None:
@@ -208,7 +210,7 @@ class OwnedApplication:
                 *_, (_, record) = _records(decision, handovers)
                 assert record is not None
                 self._unpublished = msgspec.msgpack.decode(record, type=DecisionRecord)
-            reach(places.DECIDED)
+            reach(crash_points.DECIDED)
         return outcome
 
     def _is_repeated(self, decision: Decision) -> bool:
@@ -255,7 +257,7 @@ class OwnedApplication:
         for _ in range(_TRIES):
             outcome = self._session.run(
                 lambda producer: self._send_offsets(producer, decision.batch_id, decision.offsets),
-                places.BEFORE_OFFSETS,
+                crash_points.BEFORE_OFFSETS,
             )
             if outcome is Outcome.DONE:
                 return

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from confluent_kafka import KafkaError, KafkaException
 
-from headrace.broker.kafka import places
+from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.limits import TopicLimits, check_partition, check_record
 from headrace.broker.kafka.staging import Staged
 from headrace.broker.port import Handover
@@ -107,7 +107,7 @@ class ProducedStage:
         self._shared.flush()
         self._check()
         self._is_finished = True
-        reach(places.STAGED)
+        reach(crash_points.STAGED)
         return msgspec.msgpack.encode(Staged(0, self.counts.total(), is_sent=True))
 
     def abort(self) -> None:

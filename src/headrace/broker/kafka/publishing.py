@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from headrace.broker.kafka import places
+from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.control import MARK, ControlReader, ControlState, MarkRecord
 from headrace.broker.kafka.owned import fenced, merged
 from headrace.broker.kafka.sending import Sender, chunks_of
@@ -84,10 +84,10 @@ class Publisher:
             if self._last.batch_id >= batch_id:
                 return
             marks: list[MarkRecord] = []
-            if self._session.run(self._writing(batch_id, part, marks.append), places.PUBLISHING) is Outcome.DONE:
+            if self._session.run(self._writing(batch_id, part, marks.append), crash_points.PUBLISHING) is Outcome.DONE:
                 # Our own mark comes to be read a little later.
                 self._know(marks[-1])
-                reach(places.PART_PUBLISHED)
+                reach(crash_points.PART_PUBLISHED)
                 return
             self._session.begin()
             self._reader.definite()

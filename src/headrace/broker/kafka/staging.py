@@ -14,7 +14,7 @@ from typing import IO, Any, Protocol
 
 import msgspec
 
-from headrace.broker.kafka import places
+from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.chunks import Chunk, frames_of
 from headrace.broker.kafka.limits import TopicLimits, check_partition, check_record
 from headrace.broker.kafka.staging_directory import StagingDirectory
@@ -156,7 +156,7 @@ class StageWriter:
             self._seal(columns)
         staged = self._sink.finish()
         self._is_finished = True
-        reach(places.STAGED)
+        reach(crash_points.STAGED)
         return _encode(staged)
 
     def abort(self) -> None:

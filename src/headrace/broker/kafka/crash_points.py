@@ -1,4 +1,4 @@
-"""The places where a test can end the process, between a stage and the end of its publication."""
+"""The points where a test can end the process, between a stage and the end of its publication."""
 
 from __future__ import annotations
 
