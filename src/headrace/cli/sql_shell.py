@@ -184,7 +184,7 @@ def completions(word: str, catalog: Catalog, functions: Registry) -> list[str]:
     """What may be meant, in the case in which it was begun.
 
     >>> completions("sele", Catalog(), Registry())
-    ['select']
+    ['select ']
     """
     if word.startswith("\\"):
         return [command for command in _COMMANDS if command.startswith(word)]
@@ -192,4 +192,7 @@ def completions(word: str, catalog: Catalog, functions: Registry) -> list[str]:
     columns = {column.name for source in catalog.sources.values() for column in source.schema}
     known = KEYWORDS | names | columns | functions.names.keys()
     found = sorted(each for each in known if each.startswith(word.upper()))
+    if len(found) == 1:
+        # Nothing else can be meant: what follows may be typed at once.
+        found = [f"{found[0]}("] if found[0] in functions.names else [f"{found[0]} "]
     return [each.lower() for each in found] if word and word.islower() else found

@@ -106,8 +106,8 @@ def test_a_text_is_whole_when_its_last_statement_is(text: str, expected: bool) -
 
 
 def test_words_are_completed_in_the_case_in_which_they_were_begun() -> None:
-    assert completions("SEL", Catalog(), builtin()) == ["SELECT"]
-    assert "collect_list" in completions("collect_l", Catalog(), builtin())
+    assert completions("SEL", Catalog(), builtin()) == ["SELECT "]
+    assert completions("collect_l", Catalog(), builtin()) == ["collect_list("]
     assert completions("\\h", Catalog(), builtin()) == ["\\help"]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from headrace.sql.errors import SqlError, error_at
@@ -126,6 +127,14 @@ class Cursor:
     def come_up(self) -> None:
         """A level of nesting ends."""
         self._depth -= 1
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Refuse what is nested so deep that Python's stack ends: how deep that is depends on who calls."""
+        try:
+            yield
+        except RecursionError:
+            raise self.error("nested too deep", code="parse.too-deep") from None
 
     def error(self, message: str, *, code: str = "parse.syntax", hint: str | None = None) -> SqlError:
         """An error about the next token."""

@@ -53,6 +53,8 @@ _NUMBERS = {INTEGER, DECIMAL, DOUBLE}
 _TYPED = {"TIME", "TIMESTAMP", "DATE", "DECIMAL"}
 _MAX_CHAIN = 200
 """Operators in a row: each makes the tree one level deeper."""
+_MAX_WHENS = 250
+"""Of one CASE: what is written for each is inside of what is written for the one before."""
 _MAX_LEVELS = 250
 """Of a whole tree: what goes through it is recursive, and Python's stack ends."""
 _INT_BITS, _LONG_BITS = 31, 63
@@ -306,6 +308,10 @@ def _case(cursor: Cursor, at: int) -> Case:
     operand = None if cursor.kind == "WHEN" else value_expression(cursor)
     whens = []
     while cursor.accept("WHEN"):
+        if len(whens) == _MAX_WHENS:
+            hint = "MAP(...)[value] finds one among many values."
+            msg = f"a CASE with more than {_MAX_WHENS} WHEN"
+            raise cursor.error(msg, code="parse.too-deep", hint=hint)
         condition = expression(cursor)
         cursor.expect("THEN")
         whens.append(When(condition, expression(cursor)))

@@ -24,11 +24,12 @@ def parse(text: str, *, commands: bool = False) -> list[Parsed]:
     """
     cursor = Cursor(text)
     found = []
-    while cursor.kind != END:
-        start = cursor.at
-        tree = statement(cursor, commands=commands)
-        cursor.expect(";")
-        found.append(Parsed(tree, text[start : cursor.end], start, text))
+    with cursor.limited():
+        while cursor.kind != END:
+            start = cursor.at
+            tree = statement(cursor, commands=commands)
+            cursor.expect(";")
+            found.append(Parsed(tree, text[start : cursor.end], start, text))
     return found
 
 
