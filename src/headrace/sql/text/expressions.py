@@ -306,7 +306,7 @@ def _typed(cursor: Cursor, at: int) -> Typed:
 def _case(cursor: Cursor, at: int) -> Case:
     cursor.expect("CASE")
     operand = None if cursor.kind == "WHEN" else value_expression(cursor)
-    whens = []
+    whens: list[When] = []
     while cursor.accept("WHEN"):
         if len(whens) == _MAX_WHENS:
             hint = "MAP(...)[value] finds one among many values."
