@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 from confluent_kafka import (
     Consumer,
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -44,6 +43,7 @@ class Topics:
     def __init__(self, address: str) -> None:
         self.address = address
         self._admin = AdminClient({"bootstrap.servers": address})
+        self._asking: dict[str, Consumer] = {}
 
     def create(self, *names: str) -> None:
         """Topics whose records stay, however old they are."""
@@ -89,7 +89,7 @@ class Topics:
         left = {**dict.fromkeys(inputs, 0), **dict.fromkeys(own, int(in_transactions))}
         places = [TopicPartition(name, number) for name in left for number in range(PARTITIONS)]
         try:
-            committed = self._committed(group)
+            committed = self._committed(group, places)
             return all(committed.get(place, 0) >= end - left[place.topic] for place, end in self._ends(places).items())
         except KafkaException as error:
             if error.args[0].code() not in _NOT_YET:
@@ -125,10 +125,17 @@ class Topics:
         latest = dict(self.records(topic))
         return {key: _LONG(value)[0] for key, value in latest.items() if value is not None}
 
-    def _committed(self, group: str) -> dict[TopicPartition, int]:
-        asked = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group]
-        found = asked.result(_SECONDS).topic_partitions
-        return {TopicPartition(each.topic, each.partition): each.offset for each in found or ()}
+    def _committed(self, group: str, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Asked as that group, without being a member of it.
+
+        An admin client would end the process (librdkafka 2.x, rd_kafka_cgrp_op) where the coordinator of a group is
+        not the one it was, or not yet one.
+        """
+        if group not in self._asking:
+            self._asking.clear()
+            self._asking[group] = Consumer({"bootstrap.servers": self.address, "group.id": group})
+        found = self._asking[group].committed(places, timeout=_SECONDS)
+        return {TopicPartition(each.topic, each.partition): each.offset for each in found}
 
     def _ends(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
         asked = self._admin.list_offsets(
