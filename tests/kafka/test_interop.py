@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 
@@ -17,7 +16,7 @@ from headrace.broker.port import Broker, NewRecord
 from headrace.errors import LeaseHeldError
 from headrace.partitioning import default_partition
 from tests.kafka.interop_programs import PROGRAMS, START_MS, Model, Program, Sent, table_of
-from tests.kafka.java_programs import java_says, kafka_streams
+from tests.kafka.java_programs import kafka_streams
 
 _SECONDS = 120.0
 _PART = 40
@@ -131,28 +130,3 @@ def leave_unread(one: Handover, number: int) -> None:
     left = [NewRecord(topic, word.encode(), word.encode(), timestamp, partition=place)] * _LEFT_OVER
     one.broker.append(left)
     one.model.feed([("in", "k", word, timestamp)] * _LEFT_OVER)
-
-
-def test_keys_land_in_the_partition_that_kafkas_producer_chooses(
-    broker: Broker, kafka_address: str, kafka_name: str
-) -> None:
-    kinds: dict[str, tuple[Any, Any]] = {
-        "string": (serdes.string(), str),
-        "integer": (serdes.integer(), int),
-        "long": (serdes.long(), int),
-        "short": (serdes.short(), int),
-        "float": (serdes.float(), float),
-        "double": (serdes.double(), float),
-        "boolean": (serdes.boolean(), lambda text: text == "true"),
-        "uuid": (serdes.uuid(), UUID),
-        "bytes": (serdes.bytes(), bytes.fromhex),
-    }
-    broker.create_topic(kafka_name, 7)
-    lines = [line.split("\t") for line in java_says("Partitions.java", kafka_address, kafka_name).splitlines()]
-
-    assert {kind for kind, *_ in lines} == kinds.keys()
-    assert len(lines) == 400
-    for kind, text, data, partition in lines:
-        serde, parse = kinds[kind]
-        key = serde.serialize(kafka_name, parse(text))
-        assert (key.hex(), default_partition(key, 7)) == (data, int(partition)), (kind, text)
