@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 
 import org.apache.kafka.common.serialization.Serde;
 import org.apache.kafka.common.serialization.Serdes;
@@ -43,7 +44,9 @@ public class Interop {
             streams.start();
             running.add(streams);
         }
-        up.await();
+        if (!up.await(150, TimeUnit.SECONDS)) {
+            System.exit(5);
+        }
         System.out.println("running");
         System.in.readAllBytes();
         var leave = CloseOptions.groupMembershipOperation(CloseOptions.GroupMembershipOperation.LEAVE_GROUP);

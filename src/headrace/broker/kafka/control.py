@@ -184,11 +184,6 @@ class ControlReader:
         self._consumer = clients.consumer(settings)
         self._consumer.assign([TopicPartition(self.topic, 0, 0)])
 
-    @property
-    def group(self) -> Any:
-        """The group of the application, as transactions want it."""
-        return self._consumer.consumer_group_metadata()
-
     def catch_up(self) -> ControlState:
         """Read what can be read now, and give what it says; UnknownTopicError where there is no such topic."""
         with self._lock:

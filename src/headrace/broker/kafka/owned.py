@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
-from confluent_kafka import TopicPartition
 
 from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.chunks import Chunk
@@ -23,6 +22,7 @@ from headrace.broker.kafka.control import (
     OwnerRecord,
     decision_records,
 )
+from headrace.broker.kafka.exact_offsets import send_offsets
 from headrace.broker.kafka.sending import Sender, chunks_of
 from headrace.broker.kafka.staging import Staged, staged_of
 from headrace.broker.kafka.transactions import Session
@@ -87,6 +87,12 @@ class OwnedApplication:
     def epoch(self) -> int:
         """That of our lease."""
         return -1 if self.record is None else self.record.epoch
+
+    @property
+    def uncommitted_offsets(self) -> dict[Place, OffsetAndMetadata]:
+        """Those of the last decision, where they are not committed yet."""
+        left = [] if self._unpublished is None else self._unpublished.offsets
+        return {(topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in left}
 
     def take(self, record_for: Callable[[int], OwnerRecord]) -> OwnerRecord:
         """Fence whoever had it, and write down that it is ours; ``record_for`` is given the last epoch."""
@@ -248,9 +254,8 @@ class OwnedApplication:
             producer.produce(self.reader.topic, value, key, 0)
 
     def _send_offsets(self, producer: Producer, batch_id: int, offsets: list[tuple[str, int, int, str]]) -> None:
-        found = [TopicPartition(topic, number, offset, metadata) for topic, number, offset, metadata in offsets]
-        if found:
-            producer.send_offsets_to_transaction(found, self.reader.group, self._clients.timeout)
+        if offsets:
+            send_offsets(producer, self.application, offsets, self._clients.timeout)
         self._send_control(producer, [(PUBLISHED, msgspec.msgpack.encode(batch_id))])
 
     def _commit_offsets(self, decision: DecisionRecord) -> None:

@@ -68,12 +68,15 @@ class KafkaOwnership:
         with suppress(TopicExistsError):
             if not self.has_topic(application):
                 self._log.create_topic(control_topic(application), 1, CONFIG)
+        groups.check_empty(self._clients, application)
         owned = OwnedApplication(self._clients, self.topics.reader(application), self._directory, self.held)
         record = owned.take(lambda last: _record(last, note))
         self._directory.sign(application, record.token)
         publishers = Publishers(self._clients, owned.reader, record.epoch, self._directory)
+        left = owned.uncommitted_offsets
         owned.publish(publishers.finish)
-        owned.committed = groups.committed(self._clients, application)
+        # What was committed this moment may not be told yet: the first offsets of a group are not until then.
+        owned.committed = {**groups.committed(self._clients, application), **left}
         staging_sweep.sweep(self._directory, application, record)
         with self._lock:
             self._owned[application] = owned, publishers
