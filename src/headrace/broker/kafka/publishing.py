@@ -7,6 +7,7 @@ may be there already, or the application may be another's.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from headrace.broker.kafka.clients import Clients
     from headrace.broker.kafka.staging_directory import StagingDirectory
+
+log = logging.getLogger(__name__)
 
 _TRIES = 5
 _WAIT_SECONDS = 5.0
@@ -137,6 +140,8 @@ class Publishers:
         deadline = time.monotonic() + seconds
         while parts_of(self._reader.state) and time.monotonic() < deadline:
             self._reader.follow(_LOOK_SECONDS)
+        if left := sorted(parts_of(self._reader.state)):
+            log.warning("the driver of %s publishes for publishers that did not: %s", self._reader.application, left)
         self.finish()
 
     def finish(self) -> None:
