@@ -5,7 +5,7 @@ READY := .venv/.ready
 CASES ?= ../shared/conformance
 WORKERS ?= auto
 
-.PHONY: demo demo-sql test test-kafka check conformance conformance-spark faults docs bench bench-kafka format clean
+.PHONY: demo demo-sql test test-kafka check conformance conformance-kafka conformance-spark faults docs bench bench-kafka format clean
 
 demo: $(READY)
 	$(BIN)/headrace demo
@@ -31,6 +31,10 @@ conformance: $(READY)
 conformance-spark: $(READY)
 	$(BIN)/python -m tests.conformance $(CASES) --engine batches
 	$(BIN)/python -m tests.conformance $(CASES) --engine spark
+
+conformance-kafka: $(READY)
+	$(BIN)/python -m tests.conformance $(CASES) --engine kafka --partitions 1,2
+	$(BIN)/python -m tests.conformance $(CASES) --engine kafka-spark
 
 faults: $(READY)
 	$(BIN)/python -m tests.simulation --seeds 10000

@@ -9,14 +9,16 @@ from typing import Any
 
 from headrace import Topology
 from headrace.application.layout import Application
-from headrace.broker import open_broker
 from headrace.broker.port import NewRecord, TopicPartition
 from headrace.records import RawRecord
 from tests.conformance.agreement import Difference
 from tests.conformance.case_inputs import Advance, Piped
 from tests.conformance.cutting import Chunk
-from tests.conformance.engines import MakeEngine
+from tests.conformance.engines import EngineKind
 from tests.conformance.program_facts import global_topics, sink_topics, source_topics
+
+CONTROL_TOPIC = "-headrace-batches"
+"""How the name of the topic ends in which an application on Kafka keeps its decisions."""
 
 
 class EngineRun:
@@ -24,7 +26,7 @@ class EngineRun:
 
     def __init__(
         self,
-        make_engine: MakeEngine,
+        kind: EngineKind,
         topology: Topology,
         settings: dict[str, Any],
         directory: Path,
@@ -39,13 +41,13 @@ class EngineRun:
         self._ends: dict[TopicPartition, int] = {}
         planned = topology.configured(settings)
         with ExitStack() as undoing:
-            self._broker = open_broker(f"embedded:{directory}/broker", fsync="never")
-            undoing.callback(self._broker.close)
+            settings = {**settings, **kind.settings}
+            self._broker = undoing.enter_context(kind.open_broker(directory, settings))
             read = source_topics(planned) | set(topics)
             split = read - global_topics(planned)
             for topic in sorted(read | sink_topics(planned)):
                 self._broker.create_topic(topic, partitions if topic in split else other_partitions)
-            self._engine = make_engine(topology, settings, self._broker, clock=lambda: self._now_ms)
+            self._engine = kind.make(topology, settings, self._broker, clock=lambda: self._now_ms)
             undoing.callback(self._engine.close)
             if starts_empty:
                 self._engine.run_until_idle()
@@ -100,6 +102,8 @@ class EngineRun:
     def _new_records(self) -> list[RawRecord]:
         found = []
         for topic, count in self._broker.topics().items():
+            if topic.endswith(CONTROL_TOPIC):
+                continue
             for partition in range(count):
                 start = self._ends.get((topic, partition), 0)
                 for records in self._broker.read(topic, partition, start):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from headrace import Topology
 from headrace.application.layout import Application
 from headrace.batch.local import LocalEngine
+from headrace.broker import open_broker
 from headrace.broker.port import Broker
+from tests.conformance.kafka_broker import kafka_broker
 from tests.conformance.spark_engine import on_spark
 
 
@@ -35,7 +40,40 @@ class MakeEngine(Protocol):
         """The engine of an application."""
 
 
-ENGINES: dict[str, MakeEngine] = {"batches": LocalEngine, "spark": on_spark}
+class OpenBroker(Protocol):
+    """Opens a broker for one case; it is empty, and closed at the end of the block."""
+
+    def __call__(self, directory: Path, settings: Mapping[str, Any]) -> AbstractContextManager[Broker]:
+        """A broker, in the directory where it needs one."""
+
+
+@contextmanager
+def embedded_broker(directory: Path, settings: Mapping[str, Any]) -> Iterator[Broker]:
+    """One of the case's own."""
+    with closing(open_broker(f"embedded:{directory}/broker", fsync="never")) as broker:
+        yield broker
+
+
+@dataclass(frozen=True)
+class EngineKind:
+    """How an engine is made, and on which broker."""
+
+    make: MakeEngine
+    open_broker: OpenBroker = embedded_broker
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """What applications have beside their own settings."""
+    earliest_ms: int = 0
+    """The first timestamp that the broker can store: those before it become it."""
+
+
+_ON_KAFKA = {"processing.guarantee": "exactly_once_v2"}
+
+ENGINES: dict[str, EngineKind] = {
+    "batches": EngineKind(LocalEngine),
+    "spark": EngineKind(on_spark),
+    "kafka": EngineKind(LocalEngine, kafka_broker, _ON_KAFKA, earliest_ms=1),
+    "kafka-spark": EngineKind(on_spark, kafka_broker, _ON_KAFKA, earliest_ms=1),
+}
 """By the name that the command line has for them."""
-OWN_CLOCK = frozenset({"spark"})
+OWN_CLOCK = frozenset({"spark", "kafka-spark"})
 """Those that run on the clock of the machine: only cases for which ``needs_wall_clock`` is false can be compared."""

@@ -22,10 +22,10 @@ from headrace.application.layout import Application
 from headrace.errors import HeadraceError
 from tests.conformance.adapter import Program
 from tests.conformance.agreement import Difference, in_order, per_key
-from tests.conformance.case_inputs import WALL_CLOCK_MS, Advance, Input, inputs_of
+from tests.conformance.case_inputs import WALL_CLOCK_MS, Advance, Input, Piped, inputs_of
 from tests.conformance.cutting import Chunk, Cut, chunks_of, reading_order
 from tests.conformance.engine_run import EngineRun
-from tests.conformance.engines import MakeEngine
+from tests.conformance.engines import EngineKind
 from tests.conformance.errors import java_class
 from tests.conformance.final_tables import final_tables
 from tests.conformance.functions import TestError
@@ -47,6 +47,7 @@ from tests.conformance.specs import Json
 
 _SHARED_MEMORY = Path("/dev/shm")
 _T = TypeVar("_T")
+_R = TypeVar("_R", Piped, Written)
 
 
 @dataclass(frozen=True)
@@ -74,25 +75,26 @@ class Failure(str):
     """The error that ended something: its class as the cases name it, and its text."""
 
 
-def differences(case: Json, layout: Layout, make_engine: MakeEngine) -> list[Difference]:
+def differences(case: Json, layout: Layout, kind: EngineKind) -> list[Difference]:
     """Where the engine and the reference part; the first batch in which they do ends the run."""
     base = _SHARED_MEMORY if _SHARED_MEMORY.exists() else None
     with tempfile.TemporaryDirectory(dir=base) as directory, printed([]), ExitStack() as closing:
-        return _Comparison(case, layout, Path(directory), closing).run(make_engine)
+        return _Comparison(case, layout, kind, Path(directory), closing).run()
 
 
 class _Comparison:
     """One case on one engine."""
 
-    def __init__(self, case: Json, layout: Layout, directory: Path, closing: ExitStack) -> None:
+    def __init__(self, case: Json, layout: Layout, kind: EngineKind, directory: Path, closing: ExitStack) -> None:
         self._case, self._layout, self._directory, self._closing = case, layout, directory, closing
+        self._kind = kind
         self._rng = random.Random(f"{case['name']}/{layout.partitions}/{layout.seed}")
         self._wall_clock_ms = case.get("wall_clock", WALL_CLOCK_MS)
 
-    def run(self, make_engine: MakeEngine) -> list[Difference]:
+    def run(self) -> list[Difference]:
         """Start both, feed both, compare."""
         inputs = self._inputs()
-        engine = _attempt(lambda: self._start_engine(make_engine))
+        engine = _attempt(self._start_engine)
         if isinstance(engine, Failure):
             return _compare_failures("start", _attempt(self._start_driver), engine)
         reference = _attempt(lambda: self._start_reference(engine))
@@ -111,7 +113,8 @@ class _Comparison:
             got = _attempt(partial(engine.feed, chunk))
             if isinstance(wanted, Failure) or isinstance(got, Failure):
                 return _compare_failures(f"batch {number}", wanted, got)
-            expected = [showing.written(each) for each in wanted if each.topic not in application.repartition_topics]
+            written = [self._stored(each) for each in wanted if each.topic not in application.repartition_topics]
+            expected = [showing.written(each) for each in written]
             different = judge.judge(expected, [showing.logged(each) for each in got]) or engine.uncommitted()
             if different:
                 return [{"batch": number, "cut": cut.name, **each} for each in different]
@@ -125,10 +128,10 @@ class _Comparison:
 
     # The two sides
 
-    def _start_engine(self, make_engine: MakeEngine) -> EngineRun:
+    def _start_engine(self) -> EngineRun:
         topology, settings = self._program("engine")
         run = EngineRun(
-            make_engine,
+            self._kind,
             topology,
             {**settings, **self._limit()},
             self._directory,
@@ -175,7 +178,13 @@ class _Comparison:
     def _inputs(self) -> list[Input]:
         """Attributes of processors last for one batch, so the clock stands still where a program relies on them."""
         stands_still = keeps_attributes(self._case)
-        return [each for each in inputs_of(self._case) if not (stands_still and isinstance(each, Advance))]
+        inputs = [each for each in inputs_of(self._case) if not (stands_still and isinstance(each, Advance))]
+        return [each if isinstance(each, Advance) else self._stored(each) for each in inputs]
+
+    def _stored(self, record: _R) -> _R:
+        """The record as the broker can store it."""
+        is_early = 0 <= record.timestamp < self._kind.earliest_ms
+        return record._replace(timestamp=self._kind.earliest_ms) if is_early else record
 
     def _chunks(self, inputs: list[Input], cut: Cut, global_topics: Iterable[str]) -> list[Chunk]:
         """The input cut at random. A record that is meant to fail is alone: its batch is undone as a whole.

@@ -15,7 +15,7 @@ from headrace.sql.tree.statements import Parsed
 from headrace.topology import Topology
 from tests.conformance.case_inputs import Piped
 from tests.conformance.engine_run import EngineRun
-from tests.conformance.engines import ENGINES, MakeEngine
+from tests.conformance.engines import ENGINES, EngineKind
 from tests.ksql.cases import Case
 from tests.ksql.errors import ErrorRules
 from tests.ksql.feeding import Feeding
@@ -26,7 +26,7 @@ from tests.ksql.running import CaseRun
 class EngineFeeding(Feeding):
     """Runs the queries of a case on an engine."""
 
-    make_engine: MakeEngine
+    engine_kind: EngineKind
     directory: Path
 
     def written(
@@ -36,7 +36,7 @@ class EngineFeeding(Feeding):
         directory = Path(tempfile.mkdtemp(dir=self.directory))
         settings = {**config, "state.dir": str(directory / "state")}
         run = EngineRun(
-            self.make_engine,
+            self.engine_kind,
             topology,
             settings,
             directory,
@@ -60,14 +60,14 @@ class EngineCaseRun(CaseRun):
     """A case that runs on an engine. Its registry is a directory, which the processes of the engine share."""
 
     def __init__(
-        self, case: Case, functions: Registry, rules: ErrorRules, make_engine: MakeEngine, directory: Path
+        self, case: Case, functions: Registry, rules: ErrorRules, engine_kind: EngineKind, directory: Path
     ) -> None:
         super().__init__(case, functions, rules)
-        self._make_engine, self._directory = make_engine, directory
+        self._engine_kind, self._directory = engine_kind, directory
 
     def feeding(self) -> Feeding:
         found = EngineFeeding(self.case, self.topics, self.engine, self.registry)
-        found.make_engine, found.directory = self._make_engine, self._directory
+        found.engine_kind, found.directory = self._engine_kind, self._directory
         return found
 
     def afterwards(self) -> Outcome:

@@ -64,9 +64,18 @@ class Clients:
         self._admin: AdminClient | None = None
         self._complaint: KafkaError | None = None
 
-    def consumer(self, settings: Mapping[str, Any] | None = None, *, kind: str = "main") -> Consumer:
-        """A new consumer, for whoever closes it. It never commits by itself and never chooses where to begin."""
-        chosen = consumer_settings(self.config, kind)
+    def consumer(
+        self,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        kind: str = "main",
+        defaults: Mapping[str, Any] | None = None,
+    ) -> Consumer:
+        """A new consumer, for whoever closes it. It never commits by itself and never chooses where to begin.
+
+        ``settings`` go before the user's, ``defaults`` behind them.
+        """
+        chosen = {**(defaults or {}), **consumer_settings(self.config, kind)}
         fixed = {"group.id": _NO_GROUP, "enable.auto.commit": False, "enable.auto.offset.store": False}
         fixed["auto.offset.reset"] = "error"
         return self._made(Consumer, {**chosen, **fixed, **(settings or {})})

@@ -13,6 +13,7 @@ from confluent_kafka import KafkaError, KafkaException
 from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.limits import TopicLimits, check_partition, check_record
 from headrace.broker.kafka.staging import Staged
+from headrace.broker.kafka.timestamps import written_timestamp
 from headrace.broker.port import Handover
 from headrace.errors import BrokerUnreachableError, IllegalStateError
 from headrace.failpoints import reach
@@ -97,7 +98,7 @@ class ProducedStage:
         check_partition(topic, partition, limits)
         check_record(topic, limits, timestamp, key, value, headers)
         more: dict[str, Any] = {"headers": list(headers)} if headers else {}
-        self._produce(topic, value, key, partition, timestamp, more)
+        self._produce(topic, value, key, partition, timestamp or written_timestamp(timestamp), more)
         self.counts[topic] += 1
 
     def finish(self) -> Handover:

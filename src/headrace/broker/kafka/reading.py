@@ -28,8 +28,12 @@ _CHANGELOG = "-changelog"
 _SETTINGS = {
     # The end of a partition is an event: without it nobody learns that the last offsets of a range are empty.
     "enable.partition.eof": True,
+}
+_DEFAULTS = {
     # A full queue is looked at again soon, not after a second.
     "fetch.queue.backoff.ms": 20,
+    # The end of a partition is told when a fetch comes back empty; behind the mark of a transaction it is waited for.
+    "fetch.wait.max.ms": 50,
 }
 
 
@@ -44,7 +48,9 @@ class PartitionReader:
         self._clients = clients
         kind = "restore" if topic.endswith(_CHANGELOG) else "main"
         self._failed: KafkaError | None = None
-        self._consumer: Consumer = clients.consumer({**_SETTINGS, "error_cb": self._on_error}, kind=kind)
+        self._consumer: Consumer = clients.consumer(
+            {**_SETTINGS, "error_cb": self._on_error}, kind=kind, defaults=_DEFAULTS
+        )
         self.position: int | None = None
         """Where the next range can begin without a new fetch; None before the first."""
         self._reached = 0

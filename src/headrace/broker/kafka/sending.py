@@ -9,6 +9,7 @@ from confluent_kafka import KafkaException
 
 from headrace.broker.kafka.chunks import Chunk, chunks_in, frames_in
 from headrace.broker.kafka.staging import Staged
+from headrace.broker.kafka.timestamps import written_timestamp
 from headrace.errors import BrokerUnreachableError, InternalError
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Sender:
     def _send(self, chunk: Chunk) -> None:
         topic, partition, last = chunk.topic, chunk.partition, len(chunk.keys) - 1
         is_changelog = topic.startswith(self._changelogs) and topic.endswith("-changelog")
-        produce = self._producer.produce
+        produce, earliest = self._producer.produce, written_timestamp(0) if 0 in chunk.timestamps else 0
         columns = zip(chunk.timestamps, chunk.keys, chunk.values, strict=True)
         for number, (timestamp, key, value) in enumerate(columns):
             more: dict[str, Any] = {}
@@ -70,7 +71,7 @@ class Sender:
                 more["on_delivery"] = self._delivered
             while True:
                 try:
-                    produce(topic, value, key, partition, timestamp=timestamp, **more)
+                    produce(topic, value, key, partition, timestamp=timestamp or earliest, **more)
                     break
                 except BufferError:
                     self._producer.poll(_FULL_SECONDS)
