@@ -133,7 +133,7 @@ def test_a_limit_on_the_size_of_files_is_like_a_full_disk(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "point",
     [
-        "state.before-kept",
+        "state.before-version",
         "state.before-chunk",
         "state.after-chunk",
         "before-catalog",

@@ -38,14 +38,14 @@ BATCHES = [
 ]
 PLAN = Plan(levels=2, chunk_bytes=150)
 
-Committed = tuple[tuple[Version | None, int, dict[str, int]], Result]
+Committed = tuple[tuple[Version | None, int, dict[str, int], bytes | None], Result]
 
 
 def read(directory: Path) -> Committed:
     """What was committed so far."""
     path = directory / "committed"
     if not path.exists():
-        return (None, 0, {}), Result()
+        return (None, 0, {}, None), Result()
     return pickle.loads(path.read_bytes())  # type: ignore[no-any-return]
 
 

@@ -202,18 +202,18 @@ class Host:
         program: Program,
         directory: Path,
         plan: Plan,
-        committed: tuple[Version | None, int, dict[str, int]] = (None, 0, {}),
+        committed: tuple[Version | None, int, dict[str, int], bytes | None] = (None, 0, {}, None),
         result: Result | None = None,
     ) -> None:
         self.committed = committed
-        """The version, the time on the wall and the ends of the input topics."""
+        """The version, the time on the wall, the ends of the input topics, and what the task remembers."""
         self.result = result or Result()
         self._program, self._directory, self._plan = program, directory, plan
         self._attempted: Any = None
 
     def attempt(self, number: int, batch: Batch) -> None:
         """One attempt at a batch, from what was committed."""
-        base, now_ms, offsets = self.committed
+        base, now_ms, offsets, snapshot = self.committed
         produced: list[Produced] = []
         dropped: Counter[str] = Counter()
         committed: dict[Any, Any] = {}
@@ -221,17 +221,17 @@ class Host:
             target = Version(number, level)
             driver = Driver(self._program, now_ms, offsets, self._directory)
             with _visiting(driver.task) as versioned:
-                opening = versioned.open(Visit(base, target), chunk_bytes=self._plan.chunk_bytes)
+                opening = versioned.open(Visit(base, target), snapshot=snapshot, chunk_bytes=self._plan.chunk_bytes)
                 assert not opening.stale
                 assert opening.has_snapshot
                 versioned.start()
                 driver.run(part)
                 driver.settle()
-                committed = versioned.commit().offsets
+                committed, snapshot = versioned.commit()
             produced += driver.produced
             dropped.update(driver.task.context.metrics.dropped_records_by_reason)
             base, now_ms, offsets = target, driver.now_ms, driver.offsets
-        self._attempted = (base, now_ms, offsets), produced, dropped, committed
+        self._attempted = (base, now_ms, offsets, snapshot), produced, dropped, committed
 
     def accept(self) -> None:
         """The last attempt is the one that counts."""
@@ -242,10 +242,10 @@ class Host:
 
     def look(self) -> None:
         """Read the stores as they are on disk."""
-        base, now_ms, offsets = self.committed
+        base, now_ms, offsets, snapshot = self.committed
         driver = Driver(self._program, now_ms, offsets, self._directory)
         with _visiting(driver.task) as versioned:
-            versioned.open(Visit(base, Version(10**9)))
+            versioned.open(Visit(base, Version(10**9)), snapshot=snapshot)
             versioned.start()
             self.result.stores = {store.name: contents(store) for store in driver.task.registry}
             versioned.abandon()

@@ -40,6 +40,7 @@ class Level:
         global_stores: dict[str, Any],
     ) -> None:
         self._application = application
+        self._task_ids = application.topics.task_ids()
         self._batch = batch
         self._number = number
         self._tasks = tasks
@@ -61,7 +62,7 @@ class Level:
                 yield from self._visit(number, inbox)
 
     def _visit(self, number: int, inbox: _Inbox) -> Iterator[Parcel]:
-        task = self._application.topics.task_ids()[number]
+        task = self._task_ids[number]
         visit = next(each for each in self._application.levels.levels[self._number] if each.subtopology == task[0])
         request = VisitRequest(
             number=number,

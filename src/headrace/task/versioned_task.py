@@ -6,7 +6,7 @@ That is what lets a task move, be tried again, or be abandoned in the middle. Th
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,25 +74,26 @@ class VersionedTask:
         """Open the stores as they were at ``visit.base``. Those that are missing have to be restored before ``start``.
 
         ``positions`` are the ends of the changelogs at that version, if it is a committed one; ``snapshot`` is what
-        ``commit`` gave back then, for a host that has it from elsewhere. A task that another process works on,
-        and for longer than ``wait_seconds``, is a StoreError. ``check`` is called when no other process can work on it
-        any more and before anything is changed; what it raises ends the visit. State that carries another
-        ``state_id`` is another application's, and removed.
+        ``commit`` gave back then; without it the task starts as after a restart in Kafka Streams. A task that another
+        process works on, and for longer than ``wait_seconds``, is a StoreError. ``check`` is called when no other
+        process can work on it any more and before anything is changed; what it raises ends the visit. State that
+        carries another ``state_id`` is another application's, and removed.
         """
         with explained(self._context.state_path):
             self._lock = TaskLock(self._context.state_dir, wait_seconds)
         try:
             if check is not None:
                 check()
-            known = self._open_databases(visit, chunk_bytes, state_id)
+            known = self._open_databases(visit, chunk_bytes, state_id, positions)
             self.task.initialize()
         except BaseException:
             self.abandon()
             raise
-        found = self._databases.kept if snapshot is None else snapshot
-        self._snapshot = None if found is None else parse(found)
+        self._snapshot = None if snapshot is None else parse(snapshot)
         self._positions = positions
-        return Opening(self._databases.stale, known, self._snapshot is not None or visit.base is None)
+        stale = self._databases.stale
+        found = {**known, **dict(self._found_positions(stale))}
+        return Opening(stale, found, snapshot is not None or visit.base is None)
 
     def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
         """Apply changelog records to a store; returns how many. One that was stale is up to date after that."""
@@ -109,6 +110,8 @@ class VersionedTask:
     ) -> None:
         """Start the task where it was; an IllegalStateError while a store is not up to date."""
         self._check_settled()
+        if self._positions is not None:
+            write_checkpoint(self._context.state_dir / CHECKPOINT, self._positions, at=self._base)
         self.task.start(committed, self._snapshot, punctuated_nodes=punctuated_nodes)
 
     def go_on(
@@ -120,9 +123,8 @@ class VersionedTask:
     ) -> None:
         """Begin the next visit, from the version that the last one ended with; ``positions`` as for ``open``."""
         self.task.start_over(punctuated_nodes)
-        self._base, self._positions = visit.base, positions
-        self._databases.begin(visit)
-        self._check_settled()
+        # The databases note the positions themselves: a file for each task and batch would cost more than they do.
+        self._databases.begin(visit, positions)
 
     def commit(self) -> Commit:
         """Everything done since ``open`` becomes the version ``visit.target``. Caches are empty then."""
@@ -131,7 +133,7 @@ class VersionedTask:
         task.registry.clear_caches()
         task.post_commit()
         snapshot = dump(task.snapshot())
-        databases.commit(snapshot)
+        databases.commit()
         return Commit(task.committable_offsets(), snapshot)
 
     def close(self) -> None:
@@ -161,10 +163,10 @@ class VersionedTask:
         if stale:
             message = f"stores of the task {self.task.task_id} are not up to date: {stale}"
             raise IllegalStateError(message, hint="Call restore() for each of them, without entries if there are none.")
-        if self._positions is not None:
-            write_checkpoint(self._context.state_dir / CHECKPOINT, self._positions, at=self._base)
 
-    def _open_databases(self, visit: Visit, chunk_bytes: int, state_id: str) -> Mapping[TopicPartition, int]:
+    def _open_databases(
+        self, visit: Visit, chunk_bytes: int, state_id: str, positions: Mapping[TopicPartition, int] | None
+    ) -> Mapping[TopicPartition, int]:
         """Get ready to open the stores; returns the positions of changelogs that are noted beside them."""
         directory = self._context.state_path
         if state_id:
@@ -177,8 +179,17 @@ class VersionedTask:
             visit,
             chunk_bytes=chunk_bytes,
             can_restore_from=lambda version: version == positions_at,
+            positions=positions,
         )
         return known
+
+    def _found_positions(self, stale: Iterable[str]) -> Iterator[tuple[TopicPartition, int]]:
+        """What the databases of stale stores know, each of its own changelog: they may be at different versions."""
+        for store in stale:
+            changelog = self.task.plan.store_to_changelog.get(store, ""), self._context.partition
+            known = self._databases.found_positions(store)
+            if changelog in known:
+                yield changelog, known[changelog]
 
     def _let_go(self) -> None:
         if self._context.databases is not None:

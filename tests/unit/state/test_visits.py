@@ -228,25 +228,29 @@ def test_a_corrupt_database_is_restored_from_nothing(visit: Open, tmp_path: Path
     database.close()
 
 
-def test_what_a_task_keeps_belongs_to_a_version(tmp_path: Path) -> None:
-    def databases(base: Version | None, target: Version) -> TaskDatabases:
-        return TaskDatabases(tmp_path, tmp_path / "memory", Visit(base, target))
+def test_databases_at_different_versions_each_know_how_far_their_changelogs_were_applied(tmp_path: Path) -> None:
+    def databases(base: Version | None, target: Version, offset: int) -> TaskDatabases:
+        visit = Visit(base, target)
+        return TaskDatabases(tmp_path, tmp_path / "memory", visit, positions={("log", 0): offset})
 
-    databases(None, FIRST).commit(b"one")
-    databases(FIRST, SECOND).commit(b"two")
-    assert databases(FIRST, SECOND).kept == b"one"
-    assert databases(SECOND, THIRD).kept == b"two"
-    databases(SECOND, Version(3, 0)).commit(b"three")
-    databases(Version(3, 0), Version(3, 1)).commit(b"four")
-    assert databases(SECOND, THIRD).kept == b"two"
-    assert databases(FIRST, SECOND).kept is None
+    def run(names: list[str], base: Version | None, target: Version, offset: int) -> None:
+        opened = databases(base, target, offset)
+        for name in names:
+            opened.open(name, raw_options())
+        opened.commit()
+        opened.close()
 
+    run(["a", "b"], None, FIRST, 0)
+    run(["a", "b"], FIRST, SECOND, 5)
+    run(["a"], SECOND, THIRD, 9)
+    later = databases(Version(8), Version(9), 30)
+    for name in ("a", "b"):
+        later.open(name, raw_options())
 
-def test_a_torn_file_of_what_a_task_keeps_counts_as_lost(tmp_path: Path) -> None:
-    TaskDatabases(tmp_path, tmp_path / "memory", Visit(None, FIRST)).commit(b"one")
-    (tmp_path / "kept-1-0").write_bytes(b"\0\0")
-
-    assert TaskDatabases(tmp_path, tmp_path / "memory", Visit(FIRST, SECOND)).kept is None
+    assert later.stale == {"a": SECOND, "b": FIRST}
+    assert later.found_positions("a") == {("log", 0): 9}
+    assert later.found_positions("b") == {("log", 0): 5}
+    later.close()
 
 
 KEYS = st.sampled_from([b"a", b"a1", b"a2", b"b", b"b1", b"c"])

@@ -35,6 +35,7 @@ class Place:
         self.sent: list[tuple[Any, ...]] = []
         self.builder = StreamsBuilder()
         self.now_ms = 0
+        self.snapshots: dict[int, bytes] = {}
 
     def task(self) -> VersionedTask:
         config = StreamsConfig({"application.id": "app", "statestore.cache.max.bytes": 0})
@@ -52,11 +53,22 @@ class Place:
 
     def visit(self, base: int | None, target: int, *records: tuple[str, int], **options: Any) -> Commit:
         """A whole visit."""
-        task = self.task()
-        task.open(Visit(None if base is None else Version(base), Version(target)), **options)
+        task = self.open(base, target, **options)
         task.start()
         feed(task, *records)
+        return self.commit(task, target)
+
+    def open(self, base: int | None, target: int, **options: Any) -> VersionedTask:
+        """A task that begins a visit, with what it remembers."""
+        task = self.task()
+        visit = Visit(None if base is None else Version(base), Version(target))
+        task.open(visit, snapshot=None if base is None else self.snapshots[base], **options)
+        return task
+
+    def commit(self, task: VersionedTask, target: int) -> Commit:
+        """The end of a visit."""
         commit = task.commit()
+        self.snapshots[target] = commit.snapshot
         task.task.suspend()
         task.close()
         return commit
@@ -160,8 +172,7 @@ def test_a_lost_directory_is_reported_and_restored_from_the_changelog(place: Pla
     assert task.restore("counts", changelog) == 2
     task.start()
     feed(task, ("z", 3))
-    task.commit()
-    task.close()
+    place.commit(task, 1)
     assert place.values()[-1] == "3"
     place.visit(1, 2, ("z", 4))
     assert place.values()[-1] == "4"
@@ -212,8 +223,7 @@ def test_stream_time_is_kept_so_that_late_records_stay_late(place: Place) -> Non
     windows = place.builder.stream("in").group_by_key().windowed_by(TimeWindows(10, grace=0))
     windows.count().to_stream(lambda window, count: str(window)).map_values(str).to("out")
     place.visit(None, 0, ("x", 50))
-    task = place.task()
-    task.open(Visit(Version(0), Version(1)))
+    task = place.open(0, 1)
     task.start()
     assert task.task.stream_time == 50
     feed(task, ("late", 3))
@@ -222,16 +232,22 @@ def test_stream_time_is_kept_so_that_late_records_stay_late(place: Place) -> Non
     assert task.task.context.metrics.dropped_records_by_reason == {"expired window": 1}
 
 
-def test_what_the_host_gives_back_counts_more_than_what_lies_in_the_directory(place: Place) -> None:
-    counting(place)
-    snapshot = place.visit(None, 0, ("x", 50)).snapshot
-    (place.directory / "kept-0-0").unlink()
-    task = place.task()
-
-    assert task.open(Visit(Version(0), Version(1)), snapshot=snapshot).has_snapshot
+def test_a_task_that_went_on_without_being_closed_knows_how_far_each_changelog_was_applied(place: Place) -> None:
+    counting(place).builder.stream("more").group_by_key().count("others")
+    others = ("app-others-changelog", 0)
+    task = place.open(None, 0, positions={COUNTS_LOG: 0, others: 0})
     task.start()
-    assert task.task.stream_time == 50
+    task.commit()
+    for base in range(3):
+        task.go_on(Visit(Version(base), Version(base + 1)), positions={COUNTS_LOG: base + 5, others: base + 9})
+        task.commit()
     task.abandon()
+
+    opening = (task := place.task()).open(Visit(Version(8), Version(9)))
+    task.abandon()
+
+    assert opening.stale == {"counts": Version(2), "others": Version(2)}
+    assert opening.positions == {COUNTS_LOG: 7, others: 11}
 
 
 def test_a_task_that_is_not_open_cannot_commit(place: Place) -> None:
@@ -274,13 +290,10 @@ def ticks(place: Place, base: int, now_ms: int) -> list[str]:
     """What a visit at that time of the wall clock tells."""
     place.sent.clear()
     place.now_ms = now_ms
-    task = place.task()
-    task.open(Visit(Version(base), Version(base + 1)))
+    task = place.open(base, base + 1)
     task.start()
     task.task.punctuate_wall_clock()
-    task.commit()
-    task.task.suspend()
-    task.close()
+    place.commit(task, base + 1)
     return place.values()
 
 

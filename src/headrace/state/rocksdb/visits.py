@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import shutil
 import struct
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,11 +50,15 @@ Span = tuple[bytes, bytes]
 
 
 class _Header(msgspec.Struct, array_like=True, frozen=True):
-    """The first part of an undo record: where the visit started, where it was to end, which spans it deleted."""
+    """The first part of an undo record: where the visit started, where it was to end, which spans it deleted.
+
+    ``positions`` says up to where changelogs were applied at its start.
+    """
 
     base: tuple[int, int, int] | None
     target: tuple[int, int, int]
     deleted: list[Span]
+    positions: list[tuple[str, int, int]] = []
 
 
 class _Chunk(NamedTuple):
@@ -62,6 +66,7 @@ class _Chunk(NamedTuple):
     base: Version | None
     target: Version
     deleted: list[Span]
+    positions: list[tuple[str, int, int]]
 
 
 _read_header = msgspec.msgpack.Decoder(_Header).decode
@@ -89,11 +94,13 @@ class VisitedDatabase(Database):
         "_next_number",
         "_overlay",
         "_path",
+        "_positions",
         "_read",
         "_size",
         "_target",
         "_to_delete",
         "found",
+        "found_positions",
         "is_stale",
     )
 
@@ -105,14 +112,19 @@ class VisitedDatabase(Database):
         *,
         chunk_bytes: int = CHUNK_BYTES,
         can_restore_from: Callable[[Version], bool] = lambda version: True,
+        positions: Mapping[tuple[str, int], int] | None = None,
     ) -> None:
-        """``can_restore_from`` tells whether it is known up to where changelogs were applied at that version."""
+        """``can_restore_from`` tells whether it is known up to where changelogs were applied at that version.
+
+        ``positions`` says it for the base of this visit.
+        """
         with explained(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._is_corrupt = False
         self._can_restore_from = can_restore_from
         self._base, self._target = visit.base, visit.target
+        self._positions = _packed(positions)
         self._chunk_bytes = chunk_bytes
         self._overlay: SortedMap[bytes, Any] = SortedMap()
         self._entries = self._overlay.entries
@@ -123,6 +135,8 @@ class VisitedDatabase(Database):
         """Whether the database is not at the visit's base: it has to be brought there before the visit begins."""
         self.found: Version | None = None
         """For a stale one: the committed version that it is at; None where it is empty."""
+        self.found_positions: dict[tuple[str, int], int] = {}
+        """Up to where changelogs are applied there, where the database itself knows."""
         self._attach(_open(path, options))
         try:
             if not self._is_of_use():
@@ -234,9 +248,10 @@ class VisitedDatabase(Database):
         self._write_chunk(self._target)
         reach("state.after-version")
 
-    def begin(self, visit: Visit) -> None:
+    def begin(self, visit: Visit, positions: Mapping[tuple[str, int], int] | None = None) -> None:
         """Go on with a visit that starts from the version just written."""
         self._base, self._target = visit.base, visit.target
+        self._positions = _packed(positions)
         self._deleted = []
         self._forget(self._chunks)
 
@@ -272,7 +287,9 @@ class VisitedDatabase(Database):
                 self._base,
             )
             return False
-        if found is not None and not self._can_restore_from(found):
+        if chunks:
+            self.found_positions = {(topic, number): offset for topic, number, offset in chunks[0].positions}
+        if found is not None and not (self.found_positions or self._can_restore_from(found)):
             log.warning("removing the database %s: its changelog position at %s is not known", self._path, found)
             return False
         self._undo(chunks)
@@ -322,7 +339,7 @@ class VisitedDatabase(Database):
             header = _read_header(data)
             base = None if header.base is None else Version(*header.base)
             number = _NUMBER.unpack_from(key, 1)[0]
-            chunks.append(_Chunk(number, base, Version(*header.target), header.deleted))
+            chunks.append(_Chunk(number, base, Version(*header.target), header.deleted, header.positions))
         return chunks
 
     # Writing
@@ -335,8 +352,9 @@ class VisitedDatabase(Database):
         keys = list(self._entries)
         old_values = list(zip(keys, self._multi_get(keys), strict=True)) if keys else []
         batch = _Batch(self._rdict)
-        batch.add_record(self._next_number, _Header(self._base, self._target, self._to_delete), old_values)
-        self._chunks.append(_Chunk(self._next_number, self._base, self._target, self._to_delete))
+        visit = self._base, self._target, self._to_delete, self._positions
+        batch.add_record(self._next_number, _Header(*visit), old_values)
+        self._chunks.append(_Chunk(self._next_number, *visit))
         self._write(batch, version)
         self._next_number += 1
         reach("state.after-chunk")
@@ -394,6 +412,10 @@ class VisitedDatabase(Database):
         if not self._deleted:
             return entries
         return (entry for entry in entries if not self._is_deleted(entry[0]))
+
+
+def _packed(positions: Mapping[tuple[str, int], int] | None) -> list[tuple[str, int, int]]:
+    return [(*partition, offset) for partition, offset in (positions or {}).items()]
 
 
 def _open(path: Path, options: Options) -> Rdict:
