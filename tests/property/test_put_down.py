@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 from headrace.state.rocksdb.task_databases import FAILPOINTS
 from headrace.state.rocksdb.visits import CHUNK_BYTES
-from headrace.state.shared_memory import memory_directory
+from headrace.state.shared_memory import release_memory
 from tests.property.operators import PARTS, Part
 from tests.property.visiting import Batch, Input, Plan, Program, cut_as_visited, put_down, stay_open
 
@@ -69,7 +68,7 @@ def directories() -> Iterator[tuple[Path, Path]]:
         try:
             yield open_dir, put_down_dir
         finally:
-            shutil.rmtree(memory_directory(put_down_dir), ignore_errors=True)
+            release_memory(put_down_dir.parent)
 
 
 def _base() -> str | None:

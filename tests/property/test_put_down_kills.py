@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import pytest
 
 from headrace.failpoints import VARIABLE
 from headrace.state.rocksdb.task_databases import FAILPOINTS
-from headrace.state.shared_memory import memory_directory
+from headrace.state.shared_memory import release_memory
 from tests.property.put_down_child import BATCHES, PLAN, PROGRAM, read
 from tests.property.visiting import cut_as_visited, stay_open
 
@@ -40,7 +39,7 @@ def test_a_kill_at_a_failpoint_leaves_no_trace(failpoint: str, times: int, tmp_p
         assert run(tmp_path, None) == 0
         _, result = read(tmp_path)
     finally:
-        shutil.rmtree(memory_directory(tmp_path / "state"), ignore_errors=True)
+        release_memory(tmp_path)
 
     expected = stay_open(PROGRAM, cut_as_visited(BATCHES, PLAN.levels), tmp_path / "open")
     assert [record for batch in result.produced for record in batch] == [

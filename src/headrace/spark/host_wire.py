@@ -22,6 +22,7 @@ from headrace.private_directories import make_private
 
 _PREFIX = struct.Struct(">BII")
 _BUFFER_BYTES = 1 << 20
+_DRIVER = "driver"
 _CREDENTIALS = struct.Struct("3i")
 _LONGEST_PARENT = 60
 """The path of a socket may have 107 bytes; the names of a run and of a host follow."""
@@ -150,15 +151,38 @@ def sign_on(path: Path) -> IO[str]:
 
 def process_at(path: Path) -> int | None:
     """The process that signed on for ``path`` and lives; None where there is none."""
-    try:
-        with _pid_file(path).open(encoding="ascii") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return int(file.read() or 0) or None
-    except FileNotFoundError:
-        pass
+    file = _pid_file(path)
+    with suppress(FileNotFoundError):
+        if _is_locked(file):
+            return int(file.read_text(encoding="ascii") or 0) or None
     return None
+
+
+def sign_on_as_driver(directory: Path) -> IO[str]:
+    """Say that ``directory`` is a driver's: the file that is returned is locked while the driver lives."""
+    make_private(directory)
+    file = (directory / _DRIVER).open("w", encoding="ascii")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def is_abandoned(directory: Path) -> bool:
+    """Whether those who signed on in ``directory``, hosts and a driver, are all gone."""
+    hosts = [each.with_suffix("") for each in directory.glob("*.pid")]
+    driver = directory / _DRIVER
+    known = bool(hosts) or driver.exists()
+    return known and not any(map(process_at, hosts)) and not _is_locked(driver)
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        with path.open(encoding="ascii") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _pid_file(path: Path) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
 from headrace.spark.host import fork_host
-from headrace.spark.host_wire import Kind, PeerGoneError, Wire, call, directory_of, process_at
+from headrace.spark.host_wire import Kind, PeerGoneError, Wire, call, directory_of, is_abandoned, process_at
 
 _START_SECONDS = 30.0
 _QUIT_SECONDS = 10.0
@@ -38,20 +38,18 @@ def host_of(run: str, group: int, silent_seconds: float) -> Wire:
 def end_hosts(run: str) -> None:
     """End the hosts of a run that are on this machine; their tasks are closed then."""
     directory = directory_of(run)
-    for path in directory.glob("*"):
+    for path in directory.glob("[0-9]*"):
         host = call(path, _QUIT_SECONDS) if path.is_socket() else None
         if host is not None:
             with host:
                 _quit(host)
     shutil.rmtree(directory, ignore_errors=True)
-    _sweep(directory.parent)
 
 
-def _sweep(parent: Path) -> None:
-    """Remove what hosts that were killed have left."""
-    for directory in parent.iterdir():
-        hosts = [each.with_suffix("") for each in directory.glob("*.pid")]
-        if hosts and not any(map(process_at, hosts)):
+def remove_abandoned() -> None:
+    """Remove what drivers and hosts that were killed have left on this machine."""
+    for directory in directory_of("").iterdir():
+        if is_abandoned(directory):
             shutil.rmtree(directory, ignore_errors=True)
 
 

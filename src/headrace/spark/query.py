@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
 from headrace.spark.gate import BatchGate
-from headrace.spark.hosts import end_hosts
+from headrace.spark.host_wire import directory_of, sign_on_as_driver
+from headrace.spark.hosts import end_hosts, remove_abandoned
 from headrace.spark.jvm import EXECUTION_ERRORS, check_callbacks, explained
 from headrace.spark.source import FORMAT, DueServer, DueSource
 from headrace.waiting import BATCH_SECONDS, join, overdue, within
@@ -60,7 +61,10 @@ class BatchQuery:
         self._ending = threading.Lock()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
-        self._due = DueServer(self._is_due)
+        remove_abandoned()
+        place = directory_of(job.run)
+        self._lives = sign_on_as_driver(place)
+        self._due = DueServer(place, self._is_due)
         try:
             self._query = self._start(f"headrace-{application.id}", application.config["poll.ms"])
         except BaseException:
@@ -164,6 +168,8 @@ class BatchQuery:
     def _clear(self) -> None:
         self._due.close()
         end_hosts(self._job.run)
+        self._lives.close()
+        remove_abandoned()
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _stop_query(self) -> None:

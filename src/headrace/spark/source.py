@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import socket
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -33,11 +32,10 @@ class DueServer(ThreadingUnixStreamServer):
 
     daemon_threads, block_on_close = True, False
 
-    def __init__(self, is_due: Callable[[], bool]) -> None:
+    def __init__(self, directory: Path, is_due: Callable[[], bool]) -> None:
+        """It listens in ``directory``, which is this driver's alone."""
         self.is_due = is_due
-        # Below the directory for temporary files: the path of a socket may have 107 bytes and no more.
-        self._directory = tempfile.TemporaryDirectory(prefix="headrace-")
-        self.path = Path(self._directory.name, "due")
+        self.path = directory / "due"
         super().__init__(str(self.path), _Answers)
         self._thread = threading.Thread(
             target=self.serve_forever, args=(_END_SECONDS,), name="headrace-due", daemon=True
@@ -48,7 +46,7 @@ class DueServer(ThreadingUnixStreamServer):
         """Answer no more."""
         self.shutdown()
         self.server_close()
-        self._directory.cleanup()
+        self.path.unlink(missing_ok=True)
 
 
 class _Answers(StreamRequestHandler):

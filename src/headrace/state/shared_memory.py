@@ -2,7 +2,7 @@
 
 They are as fast as memory there, and any process of the application finds them. They end with the application: whoever
 runs it removes them when it starts and when it ends, and holds a lock meanwhile. So what nobody has locked was left
-behind by a process that was killed.
+behind by a process that was killed. Where that application is not started again, another one removes it after a while.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ SHARED_MEMORY = Path("/dev/shm")
 _OWNER = "application"
 _TRIES = 100
 _LOOK_SECONDS = 0.02
+_LEFT_SECONDS = 3_600.0
+"""How old the note of an owner is before another application removes what it left."""
 _OF_A_TASK = "memory"
 """Where a task has its stores in memory if there is no shared memory: in this directory of its own."""
 
@@ -52,6 +54,7 @@ class MemoryHold:
     def __init__(self, application_dir: Path, *, is_needed: bool) -> None:
         self._application_dir = application_dir
         release_memory(application_dir)
+        _remove_abandoned()
         parent = _of_user() if is_needed else None
         file = None if parent is None else _hold(parent / _label(application_dir), application_dir)
         self._closing = None if file is None else weakref.finalize(self, os.close, file)
@@ -116,6 +119,15 @@ def remove_leftovers() -> int:
         shutil.rmtree(leftover.directory, ignore_errors=True)
         size += leftover.size
     return size
+
+
+def _remove_abandoned() -> None:
+    """Remove what applications left long ago. Nobody knows whose the rest is."""
+    for leftover in _unlocked():
+        with suppress(FileNotFoundError):
+            age = time.time() - (leftover.directory / _OWNER).stat().st_mtime
+            if leftover.application_dir is not None and age > _LEFT_SECONDS:
+                shutil.rmtree(leftover.directory, ignore_errors=True)
 
 
 def _unlocked() -> Iterator[Leftover]:

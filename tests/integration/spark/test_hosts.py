@@ -18,10 +18,10 @@ from pyspark.sql import SparkSession
 from headrace.private_directories import make_private
 from headrace.spark.engine import SparkEngine
 from headrace.spark.host_wire import directory_of, process_at, sign_on
-from headrace.spark.hosts import end_hosts, host_of
+from headrace.spark.hosts import end_hosts, host_of, remove_abandoned
 from tests.faults.scene import Scene, topology
 from tests.integration.spark import children
-from tests.integration.spark.processes import parent_of, state_of, wait_for
+from tests.integration.spark.processes import parent_of, state_of, tree, wait_for
 
 SILENT = {"consumer.session.timeout.ms": 4_000}
 
@@ -134,13 +134,20 @@ def test_a_host_that_gives_no_sign_of_life_is_ended_and_the_batch_goes_on(scene:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_no_host_stays_behind_when_the_driver_is_ended(scene: Scene, number: signal.Signals) -> None:
+def test_no_process_and_no_directory_stays_behind_when_the_driver_is_ended(
+    scene: Scene, number: signal.Signals
+) -> None:
     scene.send(40)
     with children.running(scene, mode="forever") as driver:
         pids = wait_for(lambda: pids_below(driver), "hosts")
+        (home,) = (home for home in directory_of("").iterdir() if pids & pids_in(home))
+        everything = tree(driver.pid)
         driver.send_signal(number)
         driver.wait(60)
-        wait_for(lambda: all(map(is_gone, pids)), "the hosts to end", 30)
+        wait_for(lambda: all(map(is_gone, everything)), "all processes to end", 60)
+    # The next application does it.
+    remove_abandoned()
+    assert not home.exists()
 
 
 def test_no_host_stays_behind_when_the_jvm_is_killed(scene: Scene) -> None:

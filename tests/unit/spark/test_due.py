@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import stat
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +16,9 @@ from headrace.spark.source import DueReader, DueServer
 class Driver:
     """Says what it is told to say."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path) -> None:
         self.is_due = False
-        self.server = DueServer(lambda: self.is_due)
+        self.server = DueServer(directory, lambda: self.is_due)
         self.reader = DueReader(str(self.server.path))
 
     def latest(self) -> dict[str, Any]:
@@ -26,8 +26,8 @@ class Driver:
 
 
 @pytest.fixture
-def driver() -> Iterator[Driver]:
-    made = Driver()
+def driver(tmp_path: Path) -> Iterator[Driver]:
+    made = Driver(tmp_path)
     yield made
     made.reader.stop()
     made.server.close()
@@ -56,11 +56,10 @@ def test_there_are_no_rows(driver: Driver) -> None:
     assert driver.reader.partitions({}, {}) == []
 
 
-def test_nobody_else_can_open_the_socket_and_nothing_is_left_of_it() -> None:
-    driver = Driver()
-    directory = driver.server.path.parent
-    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+def test_nothing_is_left_of_the_socket(tmp_path: Path) -> None:
+    driver = Driver(tmp_path)
+    assert list(tmp_path.iterdir()) == [driver.server.path]
     driver.server.close()
-    assert not directory.exists()
+    assert list(tmp_path.iterdir()) == []
     with pytest.raises((ConnectionError, FileNotFoundError)):
         driver.latest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import tempfile
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from headrace.errors import StateDirectoryError
 from headrace.spark import host_wire
-from headrace.spark.host_wire import directory_of
+from headrace.spark.host_wire import directory_of, is_abandoned, sign_on, sign_on_as_driver
 
 LONGEST_SOCKET = 107
 
@@ -30,3 +31,22 @@ def test_a_directory_that_others_may_look_into_is_refused(tmp_path: Path, monkey
     directory_of("run").parent.chmod(0o755)
     with pytest.raises(StateDirectoryError, match="others may look into it"):
         directory_of("run")
+
+
+def test_a_directory_is_abandoned_when_all_who_signed_on_in_it_are_gone(tmp_path: Path) -> None:
+    directory = tmp_path / "run"
+    with sign_on_as_driver(directory):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+        assert not is_abandoned(directory)
+        with sign_on(directory / "0"):
+            assert not is_abandoned(directory)
+        # Its host is gone, and may come again.
+        assert not is_abandoned(directory)
+    with sign_on(directory / "1"):
+        assert not is_abandoned(directory)
+    assert is_abandoned(directory)
+
+
+def test_a_directory_in_which_nobody_has_signed_on_yet_is_not_abandoned(tmp_path: Path) -> None:
+    (tmp_path / "0.lock").touch()
+    assert not is_abandoned(tmp_path)

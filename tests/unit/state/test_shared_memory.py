@@ -56,6 +56,21 @@ def test_what_was_left_is_gone_when_the_application_starts_again(tmp_path: Path)
     assert other.exists()
 
 
+def test_what_was_left_long_ago_is_gone_when_any_application_starts(tmp_path: Path, shared: Path) -> None:
+    stores = {}
+    for name in ("old", "new", "running"):
+        hold = MemoryHold(tmp_path / name, is_needed=True)
+        stores[name] = fill(tmp_path / name)
+        if name != "running":
+            hold.release(is_ours=False)
+        if name != "new":
+            os.utime(stores[name].parents[1] / "application", (0, 0))
+    MemoryHold(tmp_path / "app", is_needed=False)
+
+    assert {name: store.exists() for name, store in stores.items()} == {"old": False, "new": True, "running": True}
+    hold.release(is_ours=True)
+
+
 def test_a_process_that_was_replaced_does_not_let_go_of_what_its_successor_has(tmp_path: Path) -> None:
     old = MemoryHold(tmp_path / "app", is_needed=True)
     new = MemoryHold(tmp_path / "app", is_needed=True)

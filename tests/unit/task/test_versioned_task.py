@@ -18,7 +18,7 @@ from headrace import Processor, PunctuationType, Record, StreamsBuilder, TimeWin
 from headrace.config import StreamsConfig
 from headrace.errors import IllegalStateError, StoreError
 from headrace.records import NO_HEADERS, raw_record
-from headrace.state.shared_memory import memory_directory
+from headrace.state.shared_memory import memory_directory, release_memory
 from headrace.state.version import Version, Visit
 from headrace.task.checkpoint import read_checkpoint
 from headrace.task.stream_task import StreamTask
@@ -101,7 +101,7 @@ def feed(versioned: VersionedTask, *records: tuple[str, int]) -> None:
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     yield Place(tmp_path / "0_0")
-    shutil.rmtree(memory_directory(tmp_path / "0_0"), ignore_errors=True)
+    release_memory(tmp_path)
 
 
 def counting(place: Place, store: Any = "counts") -> Place:
