@@ -2,7 +2,7 @@
 
 (a) word count against ``groupBy().count()``; (b) a count per key against ``transformWithStateInPandas``; (c) the time
 of an empty batch with one and with two levels; (d) the restore of a store; (e) what more records and more keys cost;
-(f) small batches over many partitions, and from a record to its result.
+(f) small batches over many partitions, and the memory of hosts; (g) from a record to its result.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from rich.table import Table
 
 from bench import peers
 from bench.batch_path import count_per_key, word_count
-from bench.memory import PeakMemory
+from bench.latency import Reader, producing
+from bench.memory import PeakMemory, host_processes, resident_megabytes
 from headrace import Processor, PunctuationType, StreamsBuilder, TimeWindows, Topology
 from headrace.batch.local import LocalEngine
 from headrace.batch.reports import BatchReport
@@ -35,6 +36,8 @@ from headrace.broker.port import Broker, NewRecord
 from headrace.config import StreamsConfig
 from headrace.records import Record
 from headrace.spark.engine import SparkEngine
+from headrace.spark.job import SQL
+from headrace.spark.parcel_rows import SCHEMA, TARGET
 from headrace.spark.session import open_session
 
 PARTITIONS = 4
@@ -246,11 +249,12 @@ def many_stores() -> Topology:
 
 
 def bench_f(bench: Bench) -> None:
-    """Many partitions, then latency."""
+    """Many partitions, and what Spark takes for a job of two levels that does nothing."""
     bench.start_over()
     for partitions in (4, 16, 64, 256):
         _small_batches(bench, partitions)
-    _latency(bench)
+    seconds = statistics.median(_empty_jobs(bench.session, 25)[5:])
+    bench.tell("(f) empty job, 2 levels", f"{seconds:.2f} s", remark="Spark alone, without a streaming query")
 
 
 def _small_batches(bench: Bench, partitions: int, size: int = 2_000, count: int = 12) -> None:
@@ -260,48 +264,65 @@ def _small_batches(bench: Bench, partitions: int, size: int = 2_000, count: int 
     for topic in ("rows", "counted", "windowed"):
         broker.create_topic(topic, partitions)
     reports: list[BatchReport] = []
-    with PeakMemory() as memory, bench.engine(many_stores(), broker, scene, reports) as engine:
+    with bench.engine(many_stores(), broker, scene, reports) as engine:
         for number in range(count):
             broker.append(NewRecord("rows", key, b"value", 1_000_000 + number) for key in keys)
             engine.run_until_idle()
+        hosts = ", ".join(f"{each:,.0f}" for each in resident_megabytes(host_processes(engine._query._job.run)))
     seconds = statistics.median(report.duration_ms for report in reports[3:]) / 1000
-    remark = f"batches of {size:,} records, three stores; Python processes {memory.megabytes:,.0f} MB"
+    remark = f"{2 * partitions} tasks, batches of {size:,} records, three stores; RSS of the hosts {hosts} MB"
     bench.tell(f"(f) {partitions} partitions", f"{seconds:.2f} s", remark=remark)
     shutil.rmtree(scene)
 
 
-def _latency(bench: Bench, rate: int = 1_000, seconds: int = 30) -> None:
-    """From the append of a record to the commit of its result, one level."""
+def _empty_jobs(session: SparkSession, count: int) -> list[float]:
+    """How long jobs take that have the shape of a batch with two levels."""
+    session = session.newSession()
+    for name, value in SQL.items():
+        session.conf.set(name, value)
+    seconds = []
+    for _ in range(count):
+        start = time.perf_counter()
+        first = session.range(0, 2, numPartitions=2).mapInArrow(_take, SCHEMA)
+        first.repartitionById(2, TARGET).mapInArrow(_take, SCHEMA).toArrow()
+        seconds.append(time.perf_counter() - start)
+    return seconds
+
+
+def _take(batches: Iterator[Any]) -> Iterator[Any]:
+    """Read everything, send nothing."""
+    yield from (each for each in batches if each is None)
+
+
+def bench_g(bench: Bench) -> None:
+    """From the append of a record to its result, one level, at a steady rate. The first seconds are left out."""
+    bench.start_over()
+    rate, seconds, warm_seconds = 1_000, 40.0, 10.0
     scene = bench.scene()
     builder = StreamsBuilder()
     builder.stream("rows").filter(lambda key, value: True).to("passed")
     broker = fill(scene, "rows", [], partitions=4)
     broker.create_topic("passed", 4)
-    sent: list[float] = []
-    waits: list[float] = []
-    with bench.engine(builder.build(), broker, scene, []) as engine:
+    reader, reports = Reader(broker, "passed"), list[BatchReport]()
+    with bench.engine(builder.build(), broker, scene, reports) as engine:
         engine.start()
-        begin = time.perf_counter()
-        while (now := time.perf_counter()) - begin < seconds:
-            for _ in range(int((now - begin) * rate) - len(sent)):
-                sent.append(now)
-                broker.append([NewRecord("rows", b"%d" % len(sent), b"value")])
-            done = sum(broker.end_offsets([("passed", number) for number in range(4)]).values())
-            waits += [time.perf_counter() - each for each in sent[len(waits) : done]]
-            time.sleep(0.01)
-    waits.sort()
-    late = waits[len(waits) // 10 :] if len(waits) > rate else waits
-    p50, p99 = late[len(late) // 2], late[int(len(late) * 0.99)]
-    bench.tell(f"(f) latency at {rate:,} records/s", f"{p50:.2f} s", remark=f"p99 {p99:.2f} s, {len(waits):,} records")
+        with producing(broker.address, "rows", rate, seconds) as producer:
+            reader.read_until(producer, 4 * seconds)
+    begin = min(sent for sent, _ in reader.waits)
+    waits = sorted(wait for sent, wait in reader.waits if sent - begin > warm_seconds)
+    p50, p99 = waits[len(waits) // 2], waits[int(len(waits) * 0.99)]
+    batch = statistics.median(report.duration_ms for report in reports[5:]) / 1000
+    remark = f"p50; p99 {p99:.2f} s, longest {waits[-1]:.2f} s; {len(reader.waits):,} records, a batch {batch:.2f} s"
+    bench.tell(f"(g) latency at {rate:,} records/s", f"{p50:.2f} s", remark=remark)
 
 
-PARTS = {"a": bench_a, "b": bench_b, "c": bench_c, "d": bench_d, "e": bench_e, "f": bench_f}
+PARTS = {"a": bench_a, "b": bench_b, "c": bench_c, "d": bench_d, "e": bench_e, "f": bench_f, "g": bench_g}
 
 
 def main() -> None:
     """Measure what was asked for."""
     parser = argparse.ArgumentParser(prog="python -m bench.engine", description=__doc__)
-    parser.add_argument("parts", nargs="*", default=list(PARTS), help="a, b, c, d, e, f; all of them unless told")
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help="a, b, c, d, e, f, g; all of them unless told")
     parser.add_argument("--scale", type=float, default=1.0, help="0.01 for a quick look")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
+
+from headrace.spark.host_wire import directory_of, process_at
 
 _EVERY_SECONDS = 0.2
 
@@ -53,9 +56,20 @@ def _command(pid: int) -> str:
         return ""
 
 
-def _megabytes(pid: int) -> float:
+def _megabytes(pid: int, kind: str = "Pss") -> float:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0.0
-    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(f"{kind}:")), 0.0)
+
+
+def host_processes(run: str) -> list[int]:
+    """The processes that keep the tasks of a run open."""
+    found = (process_at(file.with_suffix("")) for file in directory_of(run).glob("*.pid"))
+    return sorted(filter(None, found))
+
+
+def resident_megabytes(processes: Iterable[int]) -> list[float]:
+    """What each of them has in memory, with what it shares with others."""
+    return [_megabytes(pid, "Rss") for pid in processes]

@@ -63,11 +63,11 @@ class BatchLoop:
                     self._rest(asked)
         except BaseException as error:
             self._failure = error
+            # Before those who wait hear of it: they may close everything at once.
+            self._on_failure(error)
         with self._changed:
             self._is_stopping = True
             self._changed.notify_all()
-        if self._failure is not None:
-            self._on_failure(self._failure)
 
     def _rest(self, asked: int) -> None:
         """Nothing is due: whoever asked before it was looked for may know."""

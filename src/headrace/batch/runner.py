@@ -75,6 +75,11 @@ class BatchRunner:
         self._on_batch(report)
         return report
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether somebody waits until nothing is due."""
+        return self._waiting > 0
+
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Somebody waits until nothing is due. A batch that only punctuates is not followed by another one meanwhile.

@@ -30,6 +30,7 @@ from headrace.waiting import LONGEST_SECONDS, LimitedLock
 log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 30.0
+_ANSWER_SECONDS = 30.0
 _LONGEST_PAUSE = 2.0
 """Between two questions whether the broker answers again; each of them waits for itself, too."""
 
@@ -55,6 +56,8 @@ class Supervisor:
         self._backoff = backoff or Backoff()
         self._operating = LimitedLock("starting or stopping the engine", LONGEST_SECONDS)
         self._closing = threading.Event()
+        self._answering = threading.Condition()
+        self._unanswered = 0
         self._failures: SimpleQueue[BaseException | None] = SimpleQueue()
         self._watching = threading.Thread(target=self._watch, name="headrace-supervisor", daemon=True)
         self._is_on = False
@@ -97,10 +100,20 @@ class Supervisor:
                 self._states.try_to_become(StreamsState.RUNNING)
 
     def run_until_idle(self) -> int:
-        """Wait until nothing is due; how many batches that took. 0 while it is paused."""
-        return self._engine.run_until_idle() if self._is_on else 0
+        """Wait until nothing is due; how many batches that took. 0 while it is paused.
+
+        A failure is raised when it has been answered: whoever closes the application because of it hides nothing.
+        """
+        try:
+            return self._engine.run_until_idle() if self._is_on else 0
+        except Exception:
+            with self._answering:
+                self._answering.wait_for(lambda: not self._unanswered, _ANSWER_SECONDS)
+            raise
 
     def failed(self, error: BaseException) -> None:
+        with self._answering:
+            self._unanswered += 1
         self._failures.put(error)
 
     def batch_done(self) -> None:
@@ -122,21 +135,31 @@ class Supervisor:
         self._is_on = wanted
 
     def _watch(self) -> None:
-        while not self._closing.is_set():
+        """Answer failures until it is closed; those that came before are answered, too."""
+        while True:
             with suppress(Empty):
                 error = self._failures.get(timeout=_LOOK_SECONDS)
-                if error is not None and not self._closing.is_set():
-                    self._respond(error)
+                if error is None:
+                    return
+                self._respond(error)
 
     def _respond(self, error: BaseException) -> None:
         if isinstance(error, BrokerUnreachableError | OutcomeUnknownError):
+            self._answered()
             self._wait_for_broker(error)
             return
         response = response_to(error, self._handler)
+        if response is not StreamThreadExceptionResponse.REPLACE_THREAD:
+            self._give_up(error)
+        self._answered()
         if response is StreamThreadExceptionResponse.REPLACE_THREAD:
             self._replace(error)
-        else:
-            self._give_up(error)
+
+    def _answered(self) -> None:
+        """It is decided what follows from a failure."""
+        with self._answering:
+            self._unanswered -= 1
+            self._answering.notify_all()
 
     def _replace(self, error: BaseException) -> None:
         pause = self._backoff.next()

@@ -34,6 +34,11 @@ class BatchGate:
                     self._thread = None
                     self._changed.notify_all()
 
+    def closes_within(self, seconds: float) -> bool:
+        """Wait so long, or until no batch may begin any more; whether that is so."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._is_closed, seconds)
+
     @property
     def is_busy(self) -> bool:
         """Whether a batch is under way."""
@@ -51,6 +56,7 @@ class BatchGate:
         """
         with self._changed:
             self._is_closed = True
+            self._changed.notify_all()
             if self.is_inside:
                 return False
             return self._changed.wait_for(lambda: self._thread is None, timeout)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.application.layout import Application
     from headrace.broker import BrokerConfig
 
-_SQL = {
+SQL = {
     # The chain is short and known: planning it anew while it runs costs more than it can win.
     "spark.sql.adaptive.enabled": "false",
     # A task that runs again sends something else each time. The commit checks who read what, and runs the batch again.
@@ -31,6 +31,7 @@ _SQL = {
     # Rows are large.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
 }
+"""What a session is told that runs batches."""
 
 
 class SparkJob:
@@ -38,7 +39,7 @@ class SparkJob:
 
     def __init__(self, session: SparkSession, application: Application, broker: BrokerConfig) -> None:
         self.session = session.newSession()
-        for name, value in _SQL.items():
+        for name, value in SQL.items():
             self.session.conf.set(name, value)
         silent_seconds = application.config.session_timeout_ms / 1000
         shipped = Shipment(uuid.uuid4().hex, broker, packed(application), silent_seconds)

@@ -36,6 +36,10 @@ _SQL = {
 }
 _LOOK_SECONDS = 0.2
 _START_SECONDS = 0.02
+_ROUND_SECONDS = 5.0
+"""How long batches run one after another before Spark is asked whether the next one is due."""
+_LINGER_SECONDS = 0.2
+"""How long such a round waits for the next records."""
 _START_TRIES = 5
 _BEGIN_SECONDS = 120.0
 _END_SECONDS = 60.0
@@ -56,17 +60,19 @@ class BatchQuery:
         on_failure: Callable[[BaseException], None],
     ) -> None:
         self._job, self._runner, self._on_failure = job, runner, on_failure
+        self._poll_seconds = max(1, application.config["poll.ms"]) / 1000
         self._directory = _new_checkpoint(application.config.application_dir, job.run)
         self._gate = BatchGate()
         self._ending = threading.Lock()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
+        self._telling = threading.Lock()
         remove_abandoned()
         place = directory_of(job.run)
         self._lives = sign_on_as_driver(place)
         self._due = DueServer(place, self._is_due)
         try:
-            self._query = self._start(f"headrace-{application.id}", application.config["poll.ms"])
+            self._query = self._start(f"headrace-{application.id}")
         except BaseException:
             self._clear()
             raise
@@ -88,6 +94,8 @@ class BatchQuery:
                 # One that does not answer has failed, too: who waits for the application's end hears of it.
                 self._failure = error if isinstance(error, StreamsError) else explained(error, _FAILED)
         if self._failure is not None:
+            # Whoever waits may stop the query before its watcher has seen the failure.
+            self._fail(self._failure)
             raise self._failure
 
     def stop(self, timeout: float | None = None) -> bool:
@@ -103,9 +111,12 @@ class BatchQuery:
         join(self._watcher, _END_SECONDS)
         return True
 
-    def _start(self, name: str, poll_ms: int) -> StreamingQuery:
+    def _start(self, name: str) -> StreamingQuery:
         session = self._job.session
-        for setting, value in {**_SQL, "spark.sql.streaming.pollingDelay": f"{max(1, poll_ms)}ms"}.items():
+        for setting, value in {
+            **_SQL,
+            "spark.sql.streaming.pollingDelay": f"{self._poll_seconds * 1000:.0f}ms",
+        }.items():
             session.conf.set(setting, value)
         session.dataSource.register(DueSource)
         nothing = session.readStream.format(FORMAT).option("path", str(self._due.path)).load()
@@ -128,14 +139,34 @@ class BatchQuery:
             return False
 
     def _on_batch(self, nothing: DataFrame, number: int) -> None:
+        """Run what is due, and for a while what becomes due then: each batch of Spark's own takes a tenth of a second.
+
+        Nothing of Spark's batch is needed but that it happens: Spark is asked again when this has ended.
+        """
+        end = time.monotonic() + _ROUND_SECONDS
+        while self._run_batch() and time.monotonic() < end and self._becomes_due():
+            pass
+
+    def _run_batch(self) -> bool:
+        """Run what is planned; False where nothing may be run any more."""
         with self._gate.batch() as may_begin:
             # Skipping a batch is harmless: what is not decided is planned again. Spark begins with an empty one.
-            if not may_begin or self._failure is not None:
-                return
-            try:
-                self._runner.run()
-            except BaseException as error:
-                self._failure = error
+            if may_begin and self._failure is None:
+                try:
+                    self._runner.run()
+                except BaseException as error:
+                    self._failure = error
+        return may_begin and self._failure is None
+
+    def _becomes_due(self) -> bool:
+        """Whether something is due soon."""
+        end = time.monotonic() + _LINGER_SECONDS
+        while not self._is_due():
+            if time.monotonic() > end or self._failure is not None or self._runner.is_awaited:
+                return False
+            if self._gate.closes_within(min(self._poll_seconds, _LINGER_SECONDS)):
+                return False
+        return True
 
     def _watch(self) -> None:
         """Wait for the end, and tell of a failure."""
@@ -147,11 +178,15 @@ class BatchQuery:
             self._failure = self._failure or explained(error, _FAILED)
         if not self.is_active:
             return
-        failure = self._failure or StreamsError("the streaming query was stopped by somebody else")
+        self._fail(self._failure or StreamsError("the streaming query was stopped by somebody else"))
+
+    def _fail(self, failure: BaseException) -> None:
+        """End because of a failure, and tell of it, once."""
         # Where that fails it is logged; what is told is why the query ended.
         with suppress(StreamsError):
             self._end()
-        self._on_failure(failure)
+        if self._telling.acquire(blocking=False):
+            self._on_failure(failure)
 
     def _end(self) -> None:
         """Stop the query. No lock is held meanwhile that a batch needs: Spark waits for the batch at hand."""

@@ -58,6 +58,21 @@ def test_a_function_that_raises_stops_the_query_with_its_place_and_a_mended_prog
     assert counts == {b"4": 1, b"3": 2, b"2": 1, b"12": 1}
 
 
+def test_a_failure_is_told_once_though_the_one_who_waits_stops_the_engine_at_once(
+    tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession
+) -> None:
+    broker.create_topic("numbers")
+    append(broker, "numbers", [("k", "0")])
+    listener = Listener()
+    with SparkEngine(programs.shares(0), settings(tmp_path), broker, session=spark, on_failure=listener) as engine:
+        for count in (1, 2, 3):
+            with pytest.raises(ProcessingError):
+                engine.run_until_idle()
+            assert len(listener.failures) == count
+            assert engine.stop()
+            assert len(listener.failures) == count
+
+
 def test_the_same_failure_again_is_told_again_and_the_engine_can_be_started_again(
     tmp_path: Path, broker: EmbeddedBroker, spark: SparkSession
 ) -> None:

@@ -86,6 +86,8 @@ def test_a_failure_ends_it_and_is_told_once_and_to_whoever_waits(batches: Batche
     batches.failure = ValueError("no")
     with pytest.raises(ValueError, match="no"):
         batches.loop.wait_until_idle()
+    # Those who hear of failures have heard of it by now.
+    assert batches.failures == [batches.failure]
     assert batches.loop.stop()
     assert batches.failures == [batches.failure]
     assert not batches.loop.is_active

@@ -141,6 +141,53 @@ def test_a_failure_ends_it_in_error(app: Streams, handler: Any) -> None:
     assert EngineDouble.last.is_closed
 
 
+def test_a_failure_is_answered_and_told_though_the_one_who_waits_closes_at_once(
+    app: Streams, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[BaseException] = []
+
+    def slow(error: BaseException) -> StreamThreadExceptionResponse:
+        time.sleep(0.2)
+        asked.append(error)
+        return CLIENT
+
+    app.on_uncaught_exception(slow)
+    seen, error = states_of(app), ProcessingError("a function raised")
+
+    def fails() -> int:
+        EngineDouble.last.fail(error)
+        raise error
+
+    with pytest.raises(ProcessingError, match="a function raised"), app:
+        monkeypatch.setattr(EngineDouble.last, "run_until_idle", fails)
+        app.run_until_idle()
+
+    assert asked == [error] and app.failure is error
+    assert seen == ["REBALANCING", "RUNNING", "PENDING_ERROR", "ERROR"]
+
+
+def test_a_failure_just_before_the_end_is_answered(app: Streams) -> None:
+    asked: list[BaseException] = []
+    answered = threading.Event()
+
+    def handler(error: BaseException) -> StreamThreadExceptionResponse:
+        asked.append(error)
+        answered.set()
+        return REPLACE
+
+    app.on_uncaught_exception(handler)
+    app.start()
+    supervisor, error = app._running().supervisor, ProcessingError("a function raised")
+    with supervisor._operating:
+        supervisor._closing.set()
+        EngineDouble.last.fail(error)
+        assert answered.wait(30)
+    app.close()
+
+    assert asked == [error]
+    assert EngineDouble.last.starts == 1
+
+
 def test_a_failure_that_nobody_waits_for_is_logged_once(app: Streams, caplog: pytest.LogCaptureFixture) -> None:
     app.start()
     EngineDouble.last.fail(ProcessingError("a function raised"))

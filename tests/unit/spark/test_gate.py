@@ -48,3 +48,11 @@ def test_a_batch_that_fails_is_over() -> None:
     with pytest.raises(ValueError, match="no"), gate.batch():
         raise ValueError("no")
     assert gate.close(timeout=0)
+
+
+def test_whoever_lingers_between_two_batches_hears_of_the_end_at_once() -> None:
+    gate = BatchGate()
+    assert not gate.closes_within(0.01)
+    threading.Timer(0.05, gate.close, [30]).start()
+    assert gate.closes_within(30)
+    assert gate.closes_within(0)
