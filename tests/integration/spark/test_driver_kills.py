@@ -71,6 +71,7 @@ def test_an_executor_that_is_killed_in_a_batch_costs_a_retry_and_nothing_else(sc
         executors = children.executors_of(process)
         assert len(executors) == 2
         children.kill(next(each for each in executors if sleeper in tree(each)))
+        wait_for(lambda: state_of(sleeper) in ("", "Z"), "the host of that executor to end", 30)
         code = process.wait(children.SECONDS)
     assert code == 0, children.said_by(scene)
     scene.check()

@@ -7,7 +7,7 @@ import resource
 import shutil
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -45,6 +45,11 @@ def limit(engine: SparkEngine, kind: int, size: int) -> None:
     """Give the hosts there are no more than this of something; hosts that are made later have it all."""
     for pid in pids_in(home_of(engine)):
         resource.prlimit(pid, kind, (size, size))
+
+
+def signal_all(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        os.kill(pid, number)
 
 
 def finish(scene: Scene, spark: SparkSession) -> None:
@@ -101,8 +106,7 @@ def test_a_store_that_is_damaged_under_an_open_task_is_restored_by_the_next_host
     for path in found:
         content = path.read_bytes()
         path.write_bytes(damage.flip(content, len(content) // 2))
-    for pid in pids_in(home_of(engine)):
-        os.kill(pid, signal.SIGKILL)
+    signal_all(pids_in(home_of(engine)), signal.SIGKILL)
     scene.send(40)
     engine.run_until_idle()
     engine.close()
@@ -132,13 +136,12 @@ def test_a_task_that_another_process_has_is_waited_for(scene: Scene, engine: Spa
     with children.running(scene, mode="forever") as driver:
         stopped = wait_for(lambda: pids_below(driver), "hosts")
         wait_for(lambda: len(list((scene.state_dir / APPLICATION).glob("*_*/.lock"))) >= 4, "open tasks")
-        for pid in stopped:
-            os.kill(pid, signal.SIGSTOP)
+        signal_all(stopped, signal.SIGSTOP)
         wait_for(lambda: all(state_of(pid) == "T" for pid in stopped), "the hosts to stop")
         children.kill(driver.pid)
         driver.wait(60)
         scene.send(40)
-        going_on = threading.Timer(3.0, lambda: [os.kill(pid, signal.SIGCONT) for pid in stopped])
+        going_on = threading.Timer(3.0, signal_all, [stopped, signal.SIGCONT])
         going_on.start()
         try:
             finish(scene, spark)

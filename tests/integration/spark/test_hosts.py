@@ -19,10 +19,11 @@ from headrace.private_directories import make_private
 from headrace.spark.engine import SparkEngine
 from headrace.spark.host_wire import directory_of, process_at, sign_on
 from headrace.spark.hosts import end_hosts, host_of, remove_abandoned
-from tests.faults.scene import Scene, topology
+from tests.faults.scene import IS_LONG, Scene, topology
 from tests.integration.spark import children
 from tests.integration.spark.processes import parent_of, state_of, tree, wait_for
 
+ENDS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 SILENT = {"consumer.session.timeout.ms": 4_000}
 
 
@@ -133,7 +134,7 @@ def test_a_host_that_gives_no_sign_of_life_is_ended_and_the_batch_goes_on(scene:
     scene.check()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", ENDS if IS_LONG else ENDS[:2])
 def test_no_process_and_no_directory_stays_behind_when_the_driver_is_ended(
     scene: Scene, number: signal.Signals
 ) -> None:
