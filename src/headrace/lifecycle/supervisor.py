@@ -108,7 +108,7 @@ class Supervisor:
             return self._engine.run_until_idle() if self._is_on else 0
         except Exception:
             with self._answering:
-                self._answering.wait_for(lambda: not self._unanswered, _ANSWER_SECONDS)
+                self._answering.wait_for(lambda: not self._unanswered or self._closing.is_set(), _ANSWER_SECONDS)
             raise
 
     def failed(self, error: BaseException) -> None:
@@ -120,7 +120,9 @@ class Supervisor:
         self._backoff.reset()
 
     def close(self) -> None:
-        self._closing.set()
+        with self._answering:
+            self._closing.set()
+            self._answering.notify_all()
         self._failures.put(None)
         with self._operating:
             self._is_on = False
