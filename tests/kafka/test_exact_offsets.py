@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from headrace.broker import open_broker
-from headrace.broker.kafka.exact_offsets import metadata_of, send_offsets
+from headrace.broker.kafka.exact_offsets import committed_by, send_offsets
 from headrace.broker.port import Broker, OffsetAndMetadata
 from tests.kafka.running import wait_for
 
@@ -46,10 +46,10 @@ def test_metadata_is_sent_and_read_to_the_letter(
     # confluent-kafka's own way to read takes what comes after it in memory along; ours does not, and again and again.
     consumer = Consumer({"bootstrap.servers": kafka_address, "group.id": kafka_name})
     try:
-        found = {metadata_of(consumer, [(kafka_name, 0)], _SECONDS)[kafka_name, 0] for _ in range(30)}
+        found = {committed_by(consumer, [(kafka_name, 0)], _SECONDS)[kafka_name, 0] for _ in range(30)}
     finally:
         consumer.close()
-    assert found == {_NOTE}
+    assert found == {(3, _NOTE)}
 
 
 def test_a_zero_that_another_client_sent_is_no_part_of_it(
@@ -61,7 +61,7 @@ def test_a_zero_that_another_client_sent_is_no_part_of_it(
         producer.send_offsets_to_transaction([part], consumer.consumer_group_metadata(), _SECONDS)
         producer.commit_transaction(_SECONDS)
         wait_for(lambda: bool(broker.committed(kafka_name)))
-        assert metadata_of(consumer, [(kafka_name, 0)], _SECONDS) == {(kafka_name, 0): _NOTE}
+        assert committed_by(consumer, [(kafka_name, 0)], _SECONDS) == {(kafka_name, 0): (3, _NOTE)}
     finally:
         consumer.close()
 

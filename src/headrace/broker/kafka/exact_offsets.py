@@ -55,10 +55,10 @@ def send_offsets(producer: Producer, group: str, offsets: Iterable[tuple[str, in
             library.rd_kafka_error_destroy(error)
 
 
-def metadata_of(
+def committed_by(
     consumer: Consumer, partitions: Iterable[tuple[str, int]], seconds: float
-) -> dict[tuple[str, int], str]:
-    """The metadata of what the consumer's group committed; "" where there is none, or where it is no text."""
+) -> dict[tuple[str, int], tuple[int, str]]:
+    """Offset and metadata of what the consumer's group committed. Metadata that is no text is ""."""
     library = _library()
     places = list(partitions)
     parts = library.rd_kafka_topic_partition_list_new(len(places))
@@ -68,7 +68,11 @@ def metadata_of(
         code = library.rd_kafka_committed(_handle(consumer), parts, int(seconds * 1000))
         if code:
             raise KafkaException(KafkaError(code))
-        return {place: _metadata(_found(library, parts, place)) for place in places}
+        found = {place: _found(library, parts, place) for place in places}
+        for part in found.values():
+            if part.err:
+                raise KafkaException(KafkaError(part.err))
+        return {place: (part.offset, _metadata(part)) for place, part in found.items() if part.offset >= 0}
     finally:
         library.rd_kafka_topic_partition_list_destroy(parts)
 

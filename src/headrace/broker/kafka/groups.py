@@ -17,7 +17,7 @@ from headrace.broker import port
 from headrace.broker.groups import check_name
 from headrace.broker.kafka import metadata, offsets
 from headrace.broker.kafka.clients import Clients
-from headrace.broker.kafka.exact_offsets import metadata_of
+from headrace.broker.kafka.exact_offsets import committed_by
 from headrace.broker.port import OffsetAndMetadata
 from headrace.errors import ArgumentError, BrokerError, LeaseHeldError
 
@@ -59,39 +59,21 @@ def _members(group: str, error: BrokerError) -> BrokerError | None:
 
 
 def committed(clients: Clients, group: str) -> dict[port.TopicPartition, OffsetAndMetadata]:
-    """What a group committed; nothing where it is unknown."""
+    """What a group committed; nothing where it is unknown.
+
+    Asked as that group, of every partition there is: an admin client that asks for all of a group's offsets ends the
+    process (librdkafka 2.16) where the group's coordinator changes meanwhile.
+    """
     check_name(group, "group")
-    request = [ConsumerGroupTopicPartitions(group)]
-    what = f"ask for the offsets of the group {group}"
-    ask = clients.admin().list_consumer_group_offsets
-    found: Any = clients.ask(
-        what, lambda: ask(request, require_stable=True, request_timeout=clients.timeout)[group], _errors
-    )
-    parts = found.topic_partitions or ()
-    at = {(part.topic, part.partition): part.offset for part in parts if part.offset >= 0}
-    notes = _metadata(clients, group, [part for part in parts if part.offset >= 0])
-    return {place: OffsetAndMetadata(at[place], notes.get(place, "")) for place in sorted(at)}
-
-
-def _metadata(clients: Clients, group: str, parts: list[TopicPartition]) -> dict[port.TopicPartition, str]:
-    """The metadata of the partitions that have any; how it is read is told in ``exact_offsets``."""
-    places = [(part.topic, part.partition) for part in parts if _has_metadata(part)]
-    if not places:
-        return {}
+    places = [(topic, number) for topic, count in metadata.counts(clients).items() for number in range(count)]
     consumer = clients.consumer({"group.id": group})
     try:
-        return metadata_of(consumer, places, clients.timeout)
+        found = committed_by(consumer, places, clients.timeout) if places else {}
     except KafkaException as error:
         raise clients.failure(error, f"ask for the offsets of the group {group}") from error
     finally:
         consumer.close()
-
-
-def _has_metadata(part: TopicPartition) -> bool:
-    try:
-        return bool(part.metadata)
-    except UnicodeDecodeError:
-        return True
+    return {place: OffsetAndMetadata(*found[place]) for place in sorted(found)}
 
 
 def names(clients: Clients) -> list[str]:
