@@ -125,7 +125,9 @@ def test_a_commit_whose_answer_is_lost_is_asked_for(
     process = Tally(proxy.address, kafka_name, tmp_path).spawn({}, "hosts=1", "inline=0", "batch=20", "timeout=8000")
     for _ in range(3):
         lost = proxy.lose_replies(END_TXN, 1, closes=closes)
-        assert lost.wait(_SECONDS), process.communicate()[1]
+        if not lost.wait(_SECONDS):
+            process.kill()
+            pytest.fail(f"no commit came: {process.communicate(timeout=_SECONDS)[1]}")
     _, said = process.communicate(timeout=_SECONDS)
     assert process.returncode == 0, said
     tally.check()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from headrace.application.resets import ResetPolicy, reset_policy
 from headrace.application.task_id import TaskId
 from headrace.application.topics import TopicPlan, plan_topics
 from headrace.config import StreamsConfig
+from headrace.errors import TopicExistsError
 from headrace.task.handlers import DEAD_LETTER_TOPIC
 from headrace.topology.nodes import SinkNode, SourceNode
 
@@ -93,14 +95,20 @@ def make_topics(application: Application, broker: Log, *, has_run: bool) -> Appl
     topics, existing = application.topics, broker.topics()
     for topic in topics.missing:
         if topic.kind == "changelog":
-            broker.create_topic(topic.name, topic.partitions, topic.config)
+            _make(broker, topic.name, topic.partitions, topic.config)
     outputs = _output_topics(application.topology, application.config) - {topic.name for topic in topics.internal}
     for name in outputs - existing.keys():
-        broker.create_topic(name)
+        _make(broker, name)
         if has_run:
             log.warning("the topic %s was not there and was made with one partition", name)
     there = broker.topics()
     return replace(application, outputs={name: there[name] for name in sorted(outputs | set(topics.changelogs))})
+
+
+def _make(broker: Log, name: str, partitions: int = 1, config: Mapping[str, object] | None = None) -> None:
+    # Another process that starts the same application may have made it just now; the lease is what decides.
+    with suppress(TopicExistsError):
+        broker.create_topic(name, partitions, config)
 
 
 def _output_topics(topology: TopologyPlan, config: StreamsConfig) -> set[str]:

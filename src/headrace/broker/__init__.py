@@ -17,14 +17,16 @@ from headrace.optional import extra_for
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
 
-__all__ = ["BROKER_VARIABLE", "DEFAULT_BROKER", "BrokerConfig", "embedded_directory", "open_broker"]
+__all__ = ["BROKER_VARIABLE", "DEFAULT_BROKER", "BrokerConfig", "embedded_directory", "open_broker", "servers"]
 
 DEFAULT_BROKER = "embedded:headrace-data"
 """Where the topics are unless ``bootstrap.servers`` says otherwise."""
 BROKER_VARIABLE = "HEADRACE_BROKER"
 """The environment variable that tells the command line where they are."""
 _EMBEDDED = "embedded:"
-_SERVER = re.compile(r"\s*(?:\w+://)?(?:[\w.-]+|\[[0-9A-Fa-f:.%\w]+\]):(?P<port>\d{1,5})\s*")
+_SERVER = re.compile(
+    r"\s*(?:(?:SASL_)?(?:PLAINTEXT|SSL)://)?(?P<host>[\w.-]+|\[[0-9A-Fa-f:.%\w]+\]):(?P<port>\d{1,5})\s*", re.IGNORECASE
+)
 
 
 def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] = "always") -> Broker:
@@ -64,6 +66,16 @@ def _kafka(config: BrokerConfig) -> Broker:
     with extra_for("Kafka"):
         from headrace.broker.kafka.broker import KafkaBroker  # noqa: PLC0415
     return KafkaBroker(config)
+
+
+def servers(address: str) -> list[tuple[str, int]]:
+    """The hosts and ports of Kafka's brokers; none where the address is that of an embedded one.
+
+    >>> servers("one:9092, SSL://two:9093"), servers("embedded:data")
+    ([('one', 9092), ('two', 9093)], [])
+    """
+    found = map(_SERVER.fullmatch, address.split(","))
+    return [(each["host"].strip("[]"), int(each["port"])) for each in found if each is not None]
 
 
 def embedded_directory(address: str) -> Path | None:

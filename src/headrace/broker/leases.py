@@ -95,7 +95,7 @@ def check_epoch(connection: sqlite3.Connection, application: str, epoch: int) ->
         return
     message = f"application {application} was taken over: epoch {epoch} may no longer commit"
     if held is None:
-        raise FencedError(message, detail="Nobody holds its lease now.", hint="Acquire the lease again.")
+        raise FencedError(message, detail="Nobody holds its lease now.", hint="Start the application again.")
     raise FencedError(message, detail=f"Epoch {held.epoch} belongs to {_shown(held)}.", hint="Stop this process.")
 
 

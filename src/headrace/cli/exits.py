@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.errors import (
     ArgumentError,
+    BrokerUnreachableError,
     ConfigError,
     CorruptLogError,
     EmptyTopicError,
@@ -57,6 +58,7 @@ class RefusedError(HeadraceError):
 _CODES: tuple[tuple[type[HeadraceError], int], ...] = (
     (NotFoundError, NOT_FOUND),
     (UnknownTopicError, NOT_FOUND),
+    (BrokerUnreachableError, NOT_FOUND),
     (UnknownStoreError, NOT_FOUND),
     (MissingSourceTopicError, NOT_FOUND),
     (MissingOutputTopicError, NOT_FOUND),

@@ -60,5 +60,7 @@ class Chores:
         try:
             chore.work()
         except Exception as error:
-            log.warning("%s failed and is tried again in %g s: %s", chore.name, chore.seconds, error)
+            # A program that has ended can import nothing any more. Upkeep that needs to is done by the next start.
+            level = logging.WARNING if threading.main_thread().is_alive() else logging.DEBUG
+            log.log(level, "%s failed and is tried again in %g s: %s", chore.name, chore.seconds, error)
         chore.due = time.monotonic() + chore.seconds

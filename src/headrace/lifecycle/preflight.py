@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -17,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker
+from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker, servers
 from headrace.broker.config import broker_settings
 from headrace.errors import (
     BrokerError,
@@ -42,6 +43,7 @@ log = logging.getLogger(__name__)
 
 LEAST_DISK = 64 << 20
 LEAST_SHARED_MEMORY = 16 << 20
+_ANSWER_SECONDS = 2.0
 
 _loading: ContextVar[str | None] = ContextVar("loading", default=None)
 
@@ -211,6 +213,22 @@ def place_of_topics(start: Start) -> HeadraceError | None:
     return MissingSourceTopicError(message, detail=detail, hint=hint)
 
 
+def silent_brokers(start: Start) -> HeadraceError | None:
+    """Kafka does not answer: its clients wait for it much longer than a person who has mistyped an address."""
+    there = servers(start.address)
+    if there and not any(map(_answers, there)):
+        log.warning("Kafka at %s does not answer yet: waiting for it", start.address)
+    return None
+
+
+def _answers(server: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(server, timeout=_ANSWER_SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
 Check: TypeAlias = Callable[[Start], "HeadraceError | None"]
 
 CHECKS: tuple[Check, ...] = (
@@ -219,6 +237,7 @@ CHECKS: tuple[Check, ...] = (
     data_directory,
     disk_space,
     shared_memory,
+    silent_brokers,
     place_of_topics,
 )
 """Whatever runs the application."""

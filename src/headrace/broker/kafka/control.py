@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import OffsetSpec
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
+from headrace.broker.kafka import offsets
+from headrace.broker.kafka.failures import UNKNOWN_TOPIC
 from headrace.broker.port import Handover, OffsetAndMetadata, Owner
 from headrace.broker.port import TopicPartition as Place
 from headrace.errors import BrokerUnreachableError, CorruptLogError, UnknownTopicError
@@ -44,6 +45,8 @@ _WAIT_MS = 100
 _POLL_SECONDS = 0.05
 _PAUSE_SECONDS = 0.002
 _MOST = 1000
+_PASSING = UNKNOWN_TOPIC | {KafkaError._TRANSPORT}
+"""What a consumer complains of while a broker is away. That a topic is gone is told where its end is asked for."""
 
 
 def control_topic(application: str) -> str:
@@ -221,20 +224,18 @@ class ControlReader:
             self._consumer.close()
 
     def _next_offset(self) -> int:
-        place = TopicPartition(self.topic, 0)
-        latest, level = {place: OffsetSpec.latest()}, IsolationLevel.READ_UNCOMMITTED
-        ask = self._clients.admin().list_offsets
-
-        def question() -> Any:
-            return ask(latest, isolation_level=level, request_timeout=self._clients.timeout)[place]
-
-        return int(self._clients.ask(f"cannot read {self.topic}", question).offset)
+        place = self.topic, 0
+        return offsets.next_offsets(self._clients, [place])[place]
 
     def _readable_end(self) -> int:
+        place = self.topic, 0
         try:
-            place = TopicPartition(self.topic, 0)
-            return int(self._consumer.get_watermark_offsets(place, timeout=self._clients.timeout, cached=False)[1])
+            asked = TopicPartition(*place)
+            return int(self._consumer.get_watermark_offsets(asked, timeout=self._clients.timeout, cached=False)[1])
         except KafkaException as error:
+            # A consumer forgets the topics of a broker that was away. Whether they are there the cluster knows.
+            if error.args[0].code() in UNKNOWN_TOPIC:
+                return offsets.stable_ends(self._clients, [place])[place]
             raise self._clients.failure(error, f"cannot read {self.topic}") from error
 
     def _read(self, seconds: float) -> bool:
@@ -250,7 +251,7 @@ class ControlReader:
                 has_news = True
             elif error.code() == KafkaError._PARTITION_EOF:
                 self._position = max(self._position, message.offset())
-            elif not error.retriable() and error.code() != KafkaError._TRANSPORT:
+            elif not error.retriable() and error.code() not in _PASSING:
                 raise self._clients.failure(error, f"cannot read {self.topic}")
         return has_news
 

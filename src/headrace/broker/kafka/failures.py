@@ -38,6 +38,8 @@ UNREACHABLE = frozenset(
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.NOT_COORDINATOR,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
         KafkaError.OFFSET_NOT_AVAILABLE,
         KafkaError.NOT_ENOUGH_REPLICAS,
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
@@ -54,6 +56,8 @@ NOT_NOW = frozenset(
         KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
         KafkaError.NOT_COORDINATOR,
         KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
         KafkaError.OFFSET_NOT_AVAILABLE,
         KafkaError.UNSTABLE_OFFSET_COMMIT,
         KafkaError.NOT_CONTROLLER,
@@ -78,7 +82,7 @@ CREDENTIALS = frozenset(
         KafkaError.ILLEGAL_SASL_STATE,
     }
 )
-_UNKNOWN_TOPIC = frozenset(
+UNKNOWN_TOPIC = frozenset(
     {
         KafkaError.UNKNOWN_TOPIC_OR_PART,
         KafkaError.UNKNOWN_TOPIC_ID,
@@ -87,6 +91,8 @@ _UNKNOWN_TOPIC = frozenset(
     }
 )
 FENCED = frozenset({KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FENCED})
+AFTER_FENCING = FENCED | {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._FATAL}
+"""What a producer that was fenced says, and of its records that had not been sent yet."""
 _BAD_SETTING = frozenset({KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION, KafkaError._INVALID_ARG})
 _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.RECORD_LIST_TOO_LARGE})
 
@@ -118,7 +124,7 @@ def failure(error: KafkaError, what: str, address: str) -> HeadraceError:
 
 def unreachable(what: str, address: str, detail: str | None) -> BrokerUnreachableError:
     """The cluster, or the part of it that is needed, does not answer."""
-    hint = "Start the broker, or correct bootstrap.servers; it is tried again until then."
+    hint = "Start the broker, or correct bootstrap.servers."
     return BrokerUnreachableError(f"{what}: Kafka at {address} does not answer", detail=detail, hint=hint)
 
 
@@ -129,7 +135,7 @@ def refused(what: str, address: str, detail: str) -> ConfigError:
 
 
 def _of_the_request(code: int, what: str, detail: str) -> HeadraceError:
-    if code in _UNKNOWN_TOPIC:
+    if code in UNKNOWN_TOPIC:
         return UnknownTopicError(f"{what}: there is no such topic or partition", detail=detail)
     if code == KafkaError.TOPIC_ALREADY_EXISTS:
         return TopicExistsError(f"{what}: there is a topic of that name already")

@@ -29,6 +29,11 @@ def ends(clients: Clients, places: Iterable[port.TopicPartition]) -> dict[port.T
     return _ask(clients, dict.fromkeys(places, OffsetSpec.latest()), _isolation(clients))
 
 
+def stable_ends(clients: Clients, places: Iterable[port.TopicPartition]) -> dict[port.TopicPartition, int]:
+    """The last stable offset of each partition, whatever readers are allowed."""
+    return _ask(clients, dict.fromkeys(places, OffsetSpec.latest()), IsolationLevel.READ_COMMITTED)
+
+
 def next_offsets(clients: Clients, places: Iterable[port.TopicPartition]) -> dict[port.TopicPartition, int]:
     """The offset that the next record of each partition gets: the high watermark."""
     return _ask(clients, dict.fromkeys(places, OffsetSpec.latest()), IsolationLevel.READ_UNCOMMITTED)

@@ -59,7 +59,7 @@ def fenced(application: str, epoch: int, owner: OwnerRecord | None) -> FencedErr
     """The error of who was replaced."""
     message = f"application {application} was taken over: epoch {epoch} may no longer commit"
     if owner is None or owner.is_released:
-        return FencedError(message, detail="Nobody holds its lease now.", hint="Acquire the lease again.")
+        return FencedError(message, detail="Nobody holds its lease now.", hint="Start the application again.")
     detail = f"Epoch {owner.epoch} belongs to process {owner.pid} on host {owner.host}."
     return FencedError(message, detail=detail, hint="Stop this process.")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from headrace.broker.kafka.failures import FENCED
+from headrace.broker.kafka.failures import AFTER_FENCING
 from headrace.broker.port import Outcome
 from headrace.errors import BrokerUnreachableError
 from headrace.failpoints import reach
@@ -62,7 +62,7 @@ class Session:
                 reach(point)
             except KafkaException as error:
                 self.discard()
-                if error.args[0].code() not in FENCED:
+                if error.args[0].code() not in AFTER_FENCING:
                     raise self._clients.failure(error, f"a transaction of {self.transactional_id}") from error
                 # By whom it was fenced says the check in a new session: it raises where that was a successor.
                 self._opened()
@@ -74,7 +74,7 @@ class Session:
                 producer.commit_transaction(self._clients.timeout)
             except KafkaException as error:
                 self.discard()
-                if error.args[0].code() in FENCED:
+                if error.args[0].code() in AFTER_FENCING:
                     with suppress(BrokerUnreachableError):
                         self._opened()
                 return Outcome.UNKNOWN
