@@ -13,7 +13,7 @@ from headrace.application.layout import Application
 from headrace.batch.local import LocalEngine
 from headrace.broker import open_broker
 from headrace.broker.port import Broker
-from tests.conformance.kafka_broker import kafka_broker
+from tests.conformance.kafka_broker import kafka_broker, wait_for_markers
 from tests.conformance.spark_engine import on_spark
 
 
@@ -54,6 +54,10 @@ def embedded_broker(directory: Path, settings: Mapping[str, Any]) -> Iterator[Br
         yield broker
 
 
+def readable_at_once() -> None:
+    """What is published can be read when the engine goes on."""
+
+
 @dataclass(frozen=True)
 class EngineKind:
     """How an engine is made, and on which broker."""
@@ -64,6 +68,8 @@ class EngineKind:
     """What applications have beside their own settings."""
     earliest_ms: int = 0
     """The first timestamp that the broker can store: those before it become it."""
+    wait_until_readable: Callable[[], None] = readable_at_once
+    """Returns when everything that was published to the broker can be read."""
 
 
 _ON_KAFKA = {"processing.guarantee": "exactly_once_v2"}
@@ -71,8 +77,8 @@ _ON_KAFKA = {"processing.guarantee": "exactly_once_v2"}
 ENGINES: dict[str, EngineKind] = {
     "batches": EngineKind(LocalEngine),
     "spark": EngineKind(on_spark),
-    "kafka": EngineKind(LocalEngine, kafka_broker, _ON_KAFKA, earliest_ms=1),
-    "kafka-spark": EngineKind(on_spark, kafka_broker, _ON_KAFKA, earliest_ms=1),
+    "kafka": EngineKind(LocalEngine, kafka_broker, _ON_KAFKA, earliest_ms=1, wait_until_readable=wait_for_markers),
+    "kafka-spark": EngineKind(on_spark, kafka_broker, _ON_KAFKA, earliest_ms=1, wait_until_readable=wait_for_markers),
 }
 """By the name that the command line has for them."""
 OWN_CLOCK = frozenset({"spark", "kafka-spark"})

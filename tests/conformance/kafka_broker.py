@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -13,6 +14,8 @@ from typing import Any
 
 from headrace.broker import BrokerConfig, open_broker
 from headrace.broker.config import broker_settings
+from headrace.broker.kafka import metadata, offsets
+from headrace.broker.kafka.clients import Clients
 from headrace.broker.port import Broker
 from headrace.errors import HeadraceError
 from tests.kafka.servers import end, small_server
@@ -23,6 +26,8 @@ _SETTINGS = {
     "log.initial.task.delay.ms": "86400000",
     "log.message.timestamp.after.max.ms": str(2**63 - 1),
 }
+_SECONDS = 30.0
+_PAUSE_SECONDS = 0.005
 
 
 @contextmanager
@@ -38,6 +43,31 @@ def kafka_broker(directory: Path, settings: Mapping[str, Any]) -> Iterator[Broke
         for topic in broker.topics():
             broker.delete_topic(topic)
         broker.close()
+
+
+def wait_for_markers() -> None:
+    """Wait until no transaction is open: a commit is answered before its markers are written to all partitions.
+
+    Up to its marker nobody may read a partition, so its last stable offset is behind its end.
+    """
+    clients = _clients()
+    # Asked of these clients, so that they know the topics of this case and not those of the last one.
+    places = [(topic, number) for topic, count in metadata.counts(clients).items() for number in range(count)]
+    deadline = time.monotonic() + _SECONDS
+    while places:
+        written = offsets.next_offsets(clients, places)
+        readable = offsets.ends(clients, places)
+        places = [place for place in places if readable[place] < written[place]]
+        if places and time.monotonic() > deadline:
+            message = f"a transaction is open in {places} for {_SECONDS:g} s"
+            raise TimeoutError(message)
+        time.sleep(_PAUSE_SECONDS if places else 0)
+
+
+@cache
+def _clients() -> Clients:
+    """Those that ask for offsets, as long as the process lives."""
+    return Clients(BrokerConfig(_server_address()))
 
 
 @cache
