@@ -63,6 +63,8 @@ class Clients:
         self._lock = threading.Lock()
         self._admin: AdminClient | None = None
         self._complaint: KafkaError | None = None
+        self.outages = 0
+        """How often nobody answered."""
 
     def consumer(
         self,
@@ -135,6 +137,7 @@ class Clients:
 
     def silent(self, what: str, error: KafkaError | None = None) -> HeadraceError:
         """Our error where nobody answers: the reason is what the clients complained of last."""
+        self.outages += 1
         seen = self._complaint or error
         detail = None if seen is None else hidden(f"{seen.str()} ({seen.name()})", self.config.settings)
         if self._complaint is not None and self._complaint.code() in CREDENTIALS:

@@ -42,6 +42,7 @@ class Session:
         self.transactional_id = transactional_id
         self._clients, self._check = clients, check
         self._producer: Producer | None = None
+        self._outages = 0
         self._lock = threading.RLock()
 
     def begin(self) -> None:
@@ -88,7 +89,11 @@ class Session:
                 producer.purge()
 
     def _opened(self) -> Producer:
+        # One that lived through an outage may wait for its coordinator for minutes, whatever limit it is given.
+        if self._outages != self._clients.outages:
+            self.discard()
         if self._producer is None:
+            self._outages = self._clients.outages
             settings = {**_QUEUE, "transactional.id": self.transactional_id}
             producer = self._clients.producer(settings)
             try:
