@@ -94,7 +94,7 @@ def test_a_cluster_that_is_not_there_is_told(
 ) -> None:
     (tmp_path / "client.properties").write_text("# patience\nadmin.default.api.timeout.ms = 300\n")
     monkeypatch.setenv("HEADRACE_BROKER_CONFIG", "client.properties")
-    told = headrace.fails("topics", "list", "--broker", "127.0.0.1:1", code=1)
+    told = headrace.fails("topics", "list", "--broker", "127.0.0.1:1", code=3)
     assert "error: list the topics: Kafka at 127.0.0.1:1 does not answer" in told
     assert "hint: Start the broker, or correct bootstrap.servers" in told
 
@@ -110,7 +110,7 @@ def test_a_file_with_the_clients_settings(headrace: Headrace, tmp_path: Path, mo
         '  password="hidden-word";\n'
     )
     # The shared broker speaks no SASL: what matters is that the settings arrive, and what is said.
-    told = headrace.fails("topics", "list", code=1)
+    told = headrace.fails("topics", "list", code=3)
     assert "list the topics: " in told
     assert "hidden-word" not in told
 
