@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from headrace.broker import open_broker
+from headrace.broker.config import BrokerConfig
+from headrace.broker.kafka import groups
+from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.exact_offsets import committed_by, send_offsets
 from headrace.broker.port import Broker, OffsetAndMetadata
+from headrace.errors import BrokerUnreachableError
 from tests.kafka.running import wait_for
 
 _SECONDS = 60.0
@@ -70,6 +75,24 @@ def test_an_aborted_transaction_leaves_nothing(broker: Broker, producer: Produce
     send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE)], _SECONDS)
     producer.abort_transaction(_SECONDS)
     assert broker.committed(kafka_name) == {}
+
+
+def test_offsets_under_way_keep_only_those_waiting_who_need_the_end(
+    broker: Broker, producer: Producer, kafka_address: str, kafka_name: str
+) -> None:
+    broker.commit_offsets(kafka_name, {(kafka_name, 0): OffsetAndMetadata(1, "")})
+    send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE)], _SECONDS)
+
+    before = {(kafka_name, 0): OffsetAndMetadata(1, "")}
+    hurried = Clients(BrokerConfig(kafka_address, {"consumer.default.api.timeout.ms": 5_000}))
+    assert groups.committed(hurried, kafka_name) == before
+    with pytest.raises(BrokerUnreachableError):
+        groups.committed(hurried, kafka_name, is_definite=True)
+
+    with ThreadPoolExecutor() as pool:
+        definite = pool.submit(groups.committed, Clients(broker.config), kafka_name, is_definite=True)
+        producer.commit_transaction(_SECONDS)
+        assert definite.result(_SECONDS) == {(kafka_name, 0): OffsetAndMetadata(3, _NOTE)}
 
 
 def test_who_was_fenced_is_told(broker: Broker, producer: Producer, kafka_address: str, kafka_name: str) -> None:

@@ -100,13 +100,21 @@ class Clients:
 
         A cluster that is about to be able is asked again. ``errors`` finds those that are inside an answer.
         """
+
+        def once() -> _T:
+            found = self.answer(question(), what)
+            for error in errors(found):
+                raise KafkaException(error)
+            return found
+
+        return self.until_it_can(what, once)
+
+    def until_it_can(self, what: str, once: Callable[[], _T]) -> _T:
+        """The same of any question: one that fails with KafkaException, or with our error made of it."""
         deadline = time.monotonic() + self.timeout
         while True:
             try:
-                found = self.answer(question(), what)
-                for error in errors(found):
-                    raise KafkaException(error)
-                return found
+                return once()
             except KafkaException as inside:
                 failed, cause = self.failure(inside, what), inside
             except HeadraceError as told:

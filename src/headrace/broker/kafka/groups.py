@@ -58,19 +58,27 @@ def _members(group: str, error: BrokerError) -> BrokerError | None:
     return BrokerError(message, hint="Stop whoever reads as that group first.")
 
 
-def committed(clients: Clients, group: str) -> dict[port.TopicPartition, OffsetAndMetadata]:
+def committed(
+    clients: Clients, group: str, *, is_definite: bool = False
+) -> dict[port.TopicPartition, OffsetAndMetadata]:
     """What a group committed; nothing where it is unknown.
+
+    ``is_definite`` waits for the end of transactions that hold offsets of the group. That of a process that was killed
+    ends after ``transaction.timeout.ms``: too long for somebody who only wants to look.
 
     Asked as that group, of every partition there is: an admin client that asks for all of a group's offsets ends the
     process (librdkafka 2.16) where the group's coordinator changes meanwhile.
     """
     check_name(group, "group")
     places = [(topic, number) for topic, count in metadata.counts(clients).items() for number in range(count)]
-    consumer = clients.consumer({"group.id": group})
+    if not places:
+        return {}
+    isolation = "read_committed" if is_definite else "read_uncommitted"
+    consumer = clients.consumer({"group.id": group, "isolation.level": isolation})
     try:
-        found = committed_by(consumer, places, clients.timeout) if places else {}
-    except KafkaException as error:
-        raise clients.failure(error, f"ask for the offsets of the group {group}") from error
+        found = clients.until_it_can(
+            f"ask for the offsets of the group {group}", lambda: committed_by(consumer, places, clients.timeout)
+        )
     finally:
         consumer.close()
     return {place: OffsetAndMetadata(*found[place]) for place in sorted(found)}

@@ -76,7 +76,7 @@ class KafkaOwnership:
         left = owned.uncommitted_offsets
         owned.publish(publishers.finish)
         # What was committed this moment may not be told yet: the first offsets of a group are not until then.
-        owned.committed = {**groups.committed(self._clients, application), **left}
+        owned.committed = {**groups.committed(self._clients, application, is_definite=True), **left}
         staging_sweep.sweep(self._directory, application, record)
         with self._lock:
             self._owned[application] = owned, publishers
