@@ -11,8 +11,11 @@ def did_you_mean(
 ) -> str | None:
     """A hint at the nearest of the ``known`` names, written as ``shown`` writes it; None where none is near.
 
-    >>> did_you_mean("word-cuonts", ["word-counts", "lines"])
-    "Did you mean 'word-counts'?"
+    Upper and lower case are not told apart: a name that is wrong in nothing else is the nearest.
+
+    >>> did_you_mean("word-cuonts", ["word-counts", "lines"]), did_you_mean("Lines", ["lines"])
+    ("Did you mean 'word-counts'?", "Did you mean 'lines'?")
     """
-    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=cutoff)
-    return f"Did you mean {shown(near[0])}?" if near else None
+    folded = {each.casefold(): each for each in known}
+    near = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=cutoff)
+    return f"Did you mean {shown(folded[near[0]])}?" if near else None

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.cli import exits
-from headrace.cli.output import Output, clean
+from headrace.cli.output import Output, clean, clean_lines
 from headrace.cli.sql_spool import Spool
 from headrace.database import Answer
 from headrace.database.answers import Row
@@ -69,12 +69,12 @@ class AnswerScreen:
             return
         console = Console(stderr=True, highlight=False, markup=False, emoji=False)
         where = f"line {error.place}: " if error.place else ""
-        console.print(Text.assemble(("error: ", "bold red"), f"{where}{error.message}"), soft_wrap=True)
+        console.print(Text.assemble(("error: ", "bold red"), f"{where}{clean_lines(error.message)}"), soft_wrap=True)
         for line in (error.fragment or "").splitlines():
             console.print(Text(clean(line), "red" if set(line) <= {" ", "^"} else ""), soft_wrap=True)
         for name, text in (("detail", error.detail), ("hint", error.hint), ("at", error.at), ("code", error.code)):
             if text:
-                console.print(Text.assemble((f"  {name}: ", "bold"), clean(text)), soft_wrap=True)
+                console.print(Text.assemble((f"  {name}: ", "bold"), clean_lines(text)), soft_wrap=True)
 
     def _show_json(self, answer: Answer) -> None:
         if answer.tables:

@@ -160,6 +160,15 @@ def test_a_mistake_is_data_for_programs() -> None:
     }
 
 
+def test_lines_of_a_mistake_are_lines_on_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    error = SqlError("call.no-overload", "wrong\x07", detail="LEN can be called as\n  LEN(STRING)", hint="one\ntwo")
+    AnswerScreen(Output()).mistake(error)
+    shown = capsys.readouterr().err
+    assert "error: wrong\\x07\n" in shown
+    assert "  detail: LEN can be called as\n  LEN(STRING)\n" in shown
+    assert "  hint: one\ntwo\n" in shown
+
+
 def test_what_is_shown_is_kept_in_a_file(
     database: Database, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -11,6 +11,8 @@ from headrace.sql.text.format import shown
 from headrace.sql.tree import queries as q
 from headrace.sql.tree.expressions import Binary, Column, Expression
 from headrace.sql.tree.queries import JoinKind, WindowKind, Within
+from headrace.sql.tree.types import SqlType
+from headrace.sql.types.casts import CastError, cast_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,14 @@ class JoinOn:
     def between(self) -> str:
         """What is joined, for messages."""
         return f"{self.left.source.name} {self.kind.value} JOIN {self.right.source.name}"
+
+    def with_cast(self, ours: SqlType, theirs: SqlType) -> str | None:
+        """A hint for sides of different types: the condition with the left one cast, if there is such a cast."""
+        try:
+            cast_of(ours, theirs)
+        except CastError:
+            return None
+        return f"Write ON CAST({shown(self.left_expression)} AS {theirs}) = {shown(self.right_expression)}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,11 @@ from headrace.sql.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS
 from headrace.sql.text.format import shown
 from headrace.sql.tree import queries as q
 from headrace.sql.tree.expressions import Column, Expression, Lambda
+from headrace.sql.tree.names import quoted
 from headrace.sql.tree.walking import columns_of, rewritten, walk
+
+_LISTED = 10
+"""How many columns an error lists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +120,15 @@ class Scope:
     def _unknown(self, column: Column, clause: str) -> SqlError:
         names = [known.name for each in self._candidates(column) for known in each.source.schema]
         message = f"the column {shown(column)} in {clause} cannot be resolved: no source has it"
-        hint = did_you_mean(column.name, names, shown=str)
+        hint = did_you_mean(column.name, names, shown=quoted)
         if clause == "PARTITION BY":
             hint = hint or "PARTITION BY names columns of the source, not of the result."
-        return SqlError("name.column", message, hint=hint, offset=column.at)
+        return SqlError("name.column", message, hint=hint or _listed(names), offset=column.at)
+
+
+def _listed(names: list[str]) -> str | None:
+    more = ", ..." if len(names) > _LISTED else ""
+    return f"There are {', '.join(map(quoted, names[:_LISTED]))}{more}." if names else None
 
 
 def scope_of(query: q.Query, catalog: Catalog) -> Scope:

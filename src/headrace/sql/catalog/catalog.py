@@ -8,7 +8,31 @@ from dataclasses import dataclass, field, replace
 from headrace.near_names import did_you_mean
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
-from headrace.sql.tree.types import Array, Field, Map, Registered, SqlType, Struct
+from headrace.sql.tree.names import quoted
+from headrace.sql.tree.types import BY_NAME, Array, Field, Map, Registered, SqlType, Struct
+
+_KNOWN_TYPES = (
+    "Types are BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), STRING, BYTES, DATE, TIME, TIMESTAMP, ARRAY<t>,"
+    " MAP<k, v>, STRUCT<...>, and those of CREATE TYPE."
+)
+_ELSEWHERE = {
+    "BOOL": "BOOLEAN",
+    "TINYINT": "INTEGER",
+    "SMALLINT": "INTEGER",
+    "INT32": "INTEGER",
+    "LONG": "BIGINT",
+    "INT64": "BIGINT",
+    "FLOAT": "DOUBLE",
+    "REAL": "DOUBLE",
+    "NUMERIC": "DECIMAL(p, s)",
+    "NUMBER": "DECIMAL(p, s)",
+    "TEXT": "STRING",
+    "CHAR": "STRING",
+    "BINARY": "BYTES",
+    "BLOB": "BYTES",
+    "DATETIME": "TIMESTAMP",
+}
+"""Types under the names that they have in other dialects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +46,9 @@ class Catalog:
         """The stream or table of that name; an error that names the nearest one where there is none."""
         found = self.sources.get(name)
         if found is None:
-            hint = did_you_mean(name, self.sources, shown=str) or "SHOW STREAMS; and SHOW TABLES; list those there are."
+            hint = (
+                did_you_mean(name, self.sources, shown=quoted) or "SHOW STREAMS; and SHOW TABLES; list those there are."
+            )
             message = f"there is no stream or table {name}"
             raise SqlError("name.source", message, hint=hint, offset=offset)
         return found
@@ -60,8 +86,12 @@ class Catalog:
     def _registered(self, name: str, offset: int | None) -> SqlType:
         found = self.types.get(name)
         if found is None:
-            hint = "Types are BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), STRING, BYTES, DATE, TIME, TIMESTAMP,"
-            hint += " ARRAY<t>, MAP<k, v>, STRUCT<...>, and those of CREATE TYPE."
             message = f"there is no type {name}"
-            raise SqlError("name.type", message, hint=hint, offset=offset)
+            raise SqlError("name.type", message, hint=self._hint_for_type(name), offset=offset)
         return found
+
+    def _hint_for_type(self, name: str) -> str:
+        ours = _ELSEWHERE.get(name)
+        near = did_you_mean(name, [*BY_NAME, "DECIMAL", *self.types], shown=str)
+        first = f"Here it is {ours}. " if ours is not None else f"{near} " if near is not None else ""
+        return f"{first}{_KNOWN_TYPES}"

@@ -19,6 +19,13 @@ KAFKA_TOPIC FORMAT KEY_FORMAT VALUE_FORMAT KEY_DELIMITER VALUE_DELIMITER WRAP_SI
 RETENTION_MS TIMESTAMP TIMESTAMP_FORMAT KEY_SCHEMA_ID VALUE_SCHEMA_ID KEY_SCHEMA_FULL_NAME VALUE_SCHEMA_FULL_NAME
 VALUE_AVRO_SCHEMA_FULL_NAME KEY_PROTOBUF_NULLABLE_REPRESENTATION VALUE_PROTOBUF_NULLABLE_REPRESENTATION
 """
+_ELSEWHERE = {
+    "TOPIC": "KAFKA_TOPIC",
+    "TOPIC_NAME": "KAFKA_TOPIC",
+    "NAME": "KAFKA_TOPIC",
+    "DELIMITER": "VALUE_DELIMITER",
+}
+"""Properties under the names that people try."""
 SHARED = frozenset(_SHARED.split())
 """What may be said of any source."""
 OF_SOURCES = SHARED | {"WINDOW_TYPE", "WINDOW_SIZE", "SOURCED_BY_CONNECTOR", "SOURCE_CONNECTOR"}
@@ -103,7 +110,9 @@ class SourceProperties:
 
 def _unknown(name: str, allowed: frozenset[str]) -> SqlError:
     message = f"there is no property {name}"
-    return SqlError("ddl.property", message, hint=did_you_mean(name.upper(), allowed, shown=str))
+    ours = _ELSEWHERE.get(name.upper())
+    hint = f"Here it is {ours}." if ours in allowed else did_you_mean(name.upper(), allowed, shown=str)
+    return SqlError("ddl.property", message, hint=hint)
 
 
 def _wrong(name: str, why: str, *, code: str = "ddl.property") -> SqlError:

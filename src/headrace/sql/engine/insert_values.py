@@ -19,6 +19,7 @@ from headrace.sql.formats.rows import key_serde, row_serde
 from headrace.sql.functions.registry import Registry
 from headrace.sql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Part
 from headrace.sql.tree.expressions import Expression
+from headrace.sql.tree.names import quoted
 from headrace.sql.tree.statements import InsertValues, SourceKind
 from headrace.sql.tree.types import BIGINT
 from headrace.sql.tree.walking import columns_of
@@ -67,8 +68,16 @@ def _given(statement: InsertValues, source: Source) -> dict[str, Expression]:
     names = statement.columns or tuple(column.name for column in (*source.schema.key, *source.schema.value))
     if len(names) != len(statement.values):
         message = f"there are {len(names)} columns and {len(statement.values)} values"
-        raise SqlError("insert.values", message)
+        raise SqlError("insert.values", message, hint=_expected(statement, source, names))
     return dict(zip(names, statement.values, strict=True))
+
+
+def _expected(statement: InsertValues, source: Source, names: tuple[str, ...]) -> str:
+    wanted = ", ".join(quoted(name) for name in names)
+    if statement.columns:
+        return f"Give a value for each of {wanted}."
+    types = ", ".join(f"{quoted(name)} {_column(source, name).type}" for name in names)
+    return f"Expected are {types}. Name the columns to give only some: INSERT INTO {quoted(source.name)} ({wanted}) ..."
 
 
 def _column(source: Source, name: str) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from headrace.near_names import did_you_mean
 from headrace.sql.catalog.properties import SourceProperties
 from headrace.sql.errors import SqlError
 from headrace.sql.formats.format_info import (
@@ -49,7 +50,9 @@ def format_named(name: str) -> Format:
     found = FORMATS.get(name.upper())
     if found is None:
         message = f"there is no format {name}"
-        raise SqlError("format.unknown", message, hint=f"Formats are {', '.join(sorted(FORMATS))}.")
+        near = did_you_mean(name.upper(), FORMATS, shown=str)
+        known = f"Formats are {', '.join(sorted(FORMATS))}."
+        raise SqlError("format.unknown", message, hint=known if near is None else f"{near} {known}")
     return found
 
 

@@ -65,4 +65,4 @@ def _foreign_key(tree: Joined, environment: Environment) -> Expression:
 def _check_types(tree: Joined, ours: SqlType, theirs: SqlType) -> None:
     if ours != theirs:
         message = f"{tree.on.between} ON {tree.on.condition}: the types differ, {ours} and {theirs}"
-        raise SqlError("join.key", message, hint="CAST one of them.")
+        raise SqlError("join.key", message, hint=tree.on.with_cast(ours, theirs))

@@ -189,7 +189,8 @@ def _planned(join: _Join, key_format: KeyFormat, environment: Environment) -> Fl
     step = _join_step(join, left, right)
     if join.key_name is not None and left.schema.key[0].type != right.schema.key[0].type:
         ours, theirs = left.schema.key[0].type, right.schema.key[0].type
-        raise SqlError("join.key", f"the types in {join.on.condition} differ: {ours} and {theirs}")
+        message = f"the types in {join.on.condition} differ: {ours} and {theirs}"
+        raise SqlError("join.key", message, hint=join.on.with_cast(ours, theirs))
     columns = step_schema(step, [left.schema, right.schema], environment.functions)
     is_table = left.is_table and right.is_table
     if join.foreign_key is not None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from headrace.sql.errors import SqlError, error_at
 from headrace.sql.keywords import NON_RESERVED
+from headrace.sql.text.meant import as_text, expected_word, likely_word
 from headrace.sql.text.tokens import END, NAME, QUOTED, STRING, VARIABLE, Token, tokens_of
 
 _MAX_DEPTH = 100
@@ -71,7 +72,7 @@ class Cursor:
         for kind in kinds:
             if self.kind != kind:
                 msg = f"expected {_shown(kind)}"
-                raise self.error(msg)
+                raise self.error(msg, expected=(kind,))
             self._index += 1
 
     @property
@@ -95,7 +96,7 @@ class Cursor:
         """A literal text."""
         if self.kind != STRING:
             msg = f"expected {what}"
-            raise self.error(msg)
+            raise self.error(msg, hint=as_text(self.token))
         return self.take().text[1:-1].replace("''", "'")
 
     def listed(self, item: Callable[[], T]) -> tuple[T, ...]:
@@ -136,9 +137,12 @@ class Cursor:
         except RecursionError:
             raise self.error("nested too deep", code="parse.too-deep") from None
 
-    def error(self, message: str, *, code: str = "parse.syntax", hint: str | None = None) -> SqlError:
-        """An error about the next token."""
-        token = self.token
+    def error(
+        self, message: str, *, code: str = "parse.syntax", hint: str | None = None, expected: Iterable[str] = ()
+    ) -> SqlError:
+        """An error about the next token; ``expected`` are the words that could stand there."""
+        token, before = self.token, self._tokens[self._index - 1] if self._index else None
+        hint = expected_word(token, expected) or hint or likely_word(token, before)
         if token.kind == VARIABLE:
             hint = f"The variable {token.text} is not defined: DEFINE {token.text[2:-1]} = '...';"
         found = "the text ends" if token.kind == END else f"found {_short(token.text)}"

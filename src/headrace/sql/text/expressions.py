@@ -9,6 +9,7 @@ from functools import partial
 
 from headrace.sql.keywords import NON_RESERVED, TIME_UNITS
 from headrace.sql.text.cursor import Cursor
+from headrace.sql.text.meant import as_text
 from headrace.sql.text.tokens import DECIMAL, DOUBLE, INTEGER, STRING
 from headrace.sql.text.types import type_
 from headrace.sql.tree.expressions import (
@@ -97,7 +98,7 @@ def literal(cursor: Cursor) -> Literal:
         return NullLiteral(at=at)
     if kind in {"TRUE", "FALSE"}:
         return BooleanLiteral(cursor.take().kind == "TRUE", at=at)
-    raise cursor.error("expected a literal")
+    raise cursor.error("expected a literal", hint=as_text(cursor.token))
 
 
 def whole_number(cursor: Cursor) -> int:

@@ -25,6 +25,7 @@ from headrace.sql.tree.queries import (
     Within,
 )
 
+_UNITS = "Units are DAYS, HOURS, MINUTES, SECONDS, MILLISECONDS."
 _OUTER = {"LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
 
 
@@ -56,7 +57,7 @@ def duration(cursor: Cursor) -> Duration:
     """A number and a unit of time."""
     count = whole_number(cursor)
     if cursor.kind not in TIME_UNITS:
-        raise cursor.error("expected a unit of time", hint="Units are DAYS, HOURS, MINUTES, SECONDS, MILLISECONDS.")
+        raise cursor.error("expected a unit of time", hint=_UNITS, expected=TIME_UNITS)
     return Duration(count, cursor.take().kind)
 
 
@@ -138,7 +139,7 @@ def _window(cursor: Cursor) -> Window:
         cursor.take()  # A window may have a name; nothing refers to it.
     kinds = {kind.value for kind in WindowKind}
     if cursor.kind not in kinds:
-        raise cursor.error("expected TUMBLING, HOPPING or SESSION")
+        raise cursor.error("expected TUMBLING, HOPPING or SESSION", expected=kinds)
     kind = WindowKind(cursor.take().kind)
     cursor.expect("(")
     if kind is not WindowKind.SESSION:
@@ -176,5 +177,5 @@ def _listed_in_parentheses(cursor: Cursor) -> tuple[Expression, ...] | None:
 
 def _emit(cursor: Cursor) -> Emit:
     if cursor.kind not in {"CHANGES", "FINAL"}:
-        raise cursor.error("expected CHANGES or FINAL")
+        raise cursor.error("expected CHANGES or FINAL", expected=("CHANGES", "FINAL"))
     return Emit(cursor.take().kind)

@@ -55,7 +55,8 @@ def statement(cursor: Cursor, *, commands: bool = False) -> Statement:
     word = cursor.token.text.upper() if cursor.kind == NAME else cursor.kind
     begin = _STATEMENTS.get(word) or (_COMMANDS.get(word) if commands else None)
     if begin is None:
-        raise cursor.error("expected a statement", hint=f"Statements begin with {', '.join(sorted(_STATEMENTS))}.")
+        words = [*sorted(_STATEMENTS), *(sorted(_COMMANDS) if commands else ())]
+        raise cursor.error("expected a statement", hint=f"Statements begin with {', '.join(words)}.", expected=words)
     return begin(cursor)
 
 
@@ -82,7 +83,7 @@ def _create(cursor: Cursor) -> Statement:
 
 def _source_kind(cursor: Cursor) -> SourceKind:
     if cursor.kind not in {"STREAM", "TABLE"}:
-        raise cursor.error("expected STREAM or TABLE")
+        raise cursor.error("expected STREAM or TABLE", expected=("STREAM", "TABLE"))
     return SourceKind(cursor.take().kind)
 
 
@@ -107,6 +108,8 @@ def _properties(cursor: Cursor) -> Properties:
 
 
 def _property(cursor: Cursor) -> tuple[str, Literal]:
+    if cursor.kind == "TOPIC":
+        raise cursor.error("expected a property", hint="The topic of a stream or table is its KAFKA_TOPIC.")
     name = cursor.string() if cursor.kind == STRING else cursor.name("a property")
     cursor.expect("=")
     return name, literal(cursor)
@@ -144,7 +147,8 @@ def _drop(cursor: Cursor) -> Statement:
     if cursor.accept("CONNECTOR"):
         return DropConnector(if_exists=cursor.accept("IF", "EXISTS"), name=cursor.name())
     if cursor.kind not in {"STREAM", "TABLE"}:
-        raise cursor.error("expected STREAM, TABLE, TYPE or CONNECTOR")
+        words = ("STREAM", "TABLE", "TYPE", "CONNECTOR")
+        raise cursor.error("expected STREAM, TABLE, TYPE or CONNECTOR", expected=words)
     kind = _source_kind(cursor)
     if_exists, name = cursor.accept("IF", "EXISTS"), cursor.name("a stream or table")
     return DropSource(kind, name, if_exists, cursor.accept("DELETE", "TOPIC"))
@@ -206,7 +210,8 @@ def _show(cursor: Cursor) -> Show:
     for what in sorted(Listed, key=lambda listed: -len(listed.value)):
         if cursor.accept(*what.value.split()):
             return Show(what, what in _EXTENDABLE and cursor.accept("EXTENDED"))
-    raise cursor.error("expected what to show", hint=f"One of {', '.join(what.value for what in Listed)}.")
+    words = [what.value for what in Listed]
+    raise cursor.error("expected what to show", hint=f"One of {', '.join(words)}.", expected=words)
 
 
 def _describe(cursor: Cursor) -> Describe:
