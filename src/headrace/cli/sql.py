@@ -35,6 +35,7 @@ UntilIdle = Annotated[
     "headrace sql",
     "headrace sql --local",
     "headrace sql -f queries.sql",
+    "headrace sql --local < queries.sql",
     "headrace sql -e \"SELECT * FROM totals WHERE customer = 'ann';\" --json",
     json_help="Print each row as a JSON object on a line, errors too.",
 )
@@ -50,7 +51,8 @@ def sql(
 
     Queries that fill streams and tables run in the one process that came first, the shell or the file, until it ends.
     They go on where they were when it is started again. With -f what changes something is done once, however often the
-    file is run. With -e nothing is left running.
+    file is run. With -e nothing is left running. Statements that are piped in are executed as with -e; with --local
+    their queries are run until everything there is has been processed.
     """
     from headrace.cli.sql_running import SqlRun  # noqa: PLC0415
 

@@ -40,6 +40,8 @@ class SqlRun:
     def shell(self) -> None:
         """Hear statements until the end of the input; what is not a terminal is read as with ``-e``."""
         if not sys.stdin.isatty():
+            # Who wants queries in this process wants them to be run: nobody else may ever do that.
+            self._until_idle = self._until_idle or self._engine == "local"
             self.text(sys.stdin.read())
             return
         if self._until_idle:

@@ -179,6 +179,18 @@ def test_what_is_not_typed_is_executed_too(sql: Sql) -> None:
     assert "MONEY" in out
 
 
+def test_queries_that_are_not_typed_run_in_the_process_that_is_to_run_them(sql: Sql) -> None:
+    text = SHOP + (
+        "INSERT INTO orders VALUES (1, 'ann', 60);\n"
+        "CREATE TABLE totals AS SELECT customer, SUM(amount) AS total FROM orders GROUP BY customer;\n"
+        "SELECT total FROM totals WHERE customer = 'ann'"
+    )
+    process = sql.start("--local", stdin=subprocess.PIPE)
+    out, err = process.communicate(text, timeout=120)
+    assert process.returncode == 0, err
+    assert out.splitlines()[-2:] == ["TOTAL", "   60"]
+
+
 def test_a_push_query_that_is_killed_leaves_nothing_for_long(sql: Sql) -> None:
     sql("-e", SHOP + "INSERT INTO orders VALUES (1, 'ann', 60);")
     counting = (
