@@ -74,7 +74,7 @@ def _load(session: Session, program: str, given: dict[str, Any]) -> tuple[Topolo
 def _check_broker(application: ProgramApplication) -> None:
     """Better here than when the broker is opened: these errors know the setting, and where else the topics are."""
     start = preflight.Start(application.config, application.address, application.topology)
-    error = preflight.data_directory(start) or preflight.place_of_topics(start)
+    error = preflight.data_directory(start) or preflight.place_of_topics(start) or preflight.new_directory(start)
     if error is not None:
         raise error
 

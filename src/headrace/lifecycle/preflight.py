@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
+import shlex
 import shutil
 import socket
 import tempfile
@@ -197,19 +199,36 @@ def functions(start: Start) -> HeadraceError | None:
 
 def place_of_topics(start: Start) -> HeadraceError | None:
     """The topics are there, but with another broker."""
-    if start.topology is None or embedded_directory(start.address) is None:
+    directory = embedded_directory(start.address)
+    if start.topology is None or directory is None:
         return None
-    named = [topic for source in start.topology.graph.sources() for topic in source.topics]
-    topics = {topic for topic in named if topic not in start.topology.graph.internal_topics}
+    topics = _source_topics(start.topology)
     missing = sorted(topics - _topics_at(start.address))
-    others = (os.environ.get(BROKER_VARIABLE), DEFAULT_BROKER)
-    other = next((each for each in others if each and topics <= _topics_at(each)), None) if missing else None
+    if not missing:
+        return None
+    others = (os.environ.get(BROKER_VARIABLE), DEFAULT_BROKER, *_similar_brokers(directory))
+    other = next((each for each in others if each and topics <= _topics_at(each)), None)
     if other is None:
         return None
     message = f"source topics are missing: {', '.join(missing)}"
     there = f"embedded:{Path(other.removeprefix('embedded:')).expanduser().absolute()}"
     detail = f"bootstrap.servers is {start.address}; they are in {there}."
     hint = f"Set bootstrap.servers to {there}, or run with --broker {there}."
+    return MissingSourceTopicError(message, detail=detail, hint=hint)
+
+
+def new_directory(start: Start) -> HeadraceError | None:
+    """There is no broker yet, so that the topics cannot be there: it may be a misspelt one, and is not made."""
+    directory = embedded_directory(start.address)
+    if start.topology is None or directory is None or directory.exists():
+        return None
+    topics = sorted(_source_topics(start.topology))
+    if not topics:
+        return None
+    message = f"source topics are missing: {', '.join(topics)}"
+    detail = f"bootstrap.servers is {start.address}, and there is no directory {directory.absolute()}."
+    create = f"headrace topics create {topics[0]} --broker {shlex.quote(start.address)}"
+    hint = f"Correct bootstrap.servers; or create the topics first, which makes the directory: {create}"
     return MissingSourceTopicError(message, detail=detail, hint=hint)
 
 
@@ -263,6 +282,22 @@ def _unwritable(directory: Path) -> str | None:
 
 def _stores_in_memory(topology: TopologyPlan) -> list[str]:
     return [name for name, builder in topology.graph.stores.items() if not getattr(builder.build(), "persistent", True)]
+
+
+def _source_topics(topology: Topology) -> set[str]:
+    named = [topic for source in topology.graph.sources() for topic in source.topics]
+    return {topic for topic in named if topic not in topology.graph.internal_topics}
+
+
+def _similar_brokers(directory: Path) -> list[str]:
+    """Embedded brokers beside ``directory`` whose names are nearly the same."""
+    beside = directory.absolute().parent
+    try:
+        known = [each.parent.name for each in beside.glob("*/catalog.db") if each.parent != directory.absolute()]
+    except OSError:
+        return []
+    near = difflib.get_close_matches(directory.name, known)
+    return [f"embedded:{beside / name}" for name in near]
 
 
 def _topics_at(address: str) -> set[str]:

@@ -49,7 +49,8 @@ class Run:
     ) -> None:
         self._hooks = hooks
         where = preflight.broker_config(config)
-        preflight.check(preflight.Start(config, where.address, topology, kind.session), *kind.checks)
+        start = preflight.Start(config, where.address, topology, kind.session)
+        preflight.check(start, *kind.checks, preflight.new_directory)
         with ExitStack() as undoing:
             self.broker: Broker = open_broker(where)
             undoing.callback(self.broker.close)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import time
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from headrace import StreamsBuilder, stores
+from headrace import Streams, StreamsBuilder, stores
 from headrace.broker import open_broker
 from headrace.config import StreamsConfig
 from headrace.errors import (
@@ -212,6 +213,16 @@ def test_topics_of_another_broker_are_found(start: MakeStart, tmp_path: Path, mo
     assert str(tmp_path / "third") in str(refused(start(copying("other"))).hint)
 
 
+def test_topics_of_a_broker_with_nearly_the_same_name_are_found(start: MakeStart, tmp_path: Path) -> None:
+    make_topic(f"embedded:{tmp_path / 'shop-data'}", "in")
+    make_topic(f"embedded:{tmp_path / 'shop-dota'}", "other")
+
+    error = refused(start(copying(), address=f"embedded:{tmp_path / 'shop-dat'}"))
+
+    assert error.message == "source topics are missing: in"
+    assert f"bootstrap.servers to embedded:{tmp_path / 'shop-data'}," in str(error.hint)
+
+
 def test_another_kind_of_broker_is_left_to_the_start(start: MakeStart) -> None:
     make_topic("embedded:headrace-data", "in")
     preflight.check(start(copying(), address="localhost:9092"), *preflight.ON_SPARK)
@@ -223,8 +234,28 @@ def test_bootstrap_servers_may_be_a_list() -> None:
     assert preflight.broker_address(StreamsConfig({"application.id": "app"})) == "embedded:headrace-data"
 
 
-def test_topics_that_are_nowhere_are_left_to_the_start(start: MakeStart) -> None:
-    preflight.check(start(copying()), *preflight.ON_SPARK)
+def test_topics_that_are_nowhere_are_left_to_the_start(start: MakeStart, tmp_path: Path) -> None:
+    make_topic(f"embedded:{tmp_path / 'data'}", "other")
+    preflight.check(start(copying()), *preflight.ON_SPARK, preflight.new_directory)
+
+
+def test_a_directory_in_which_no_topic_can_be_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = {"application.id": "app", "bootstrap.servers": "embedded:my data", "state.dir": str(tmp_path / "state")}
+
+    with pytest.raises(MissingSourceTopicError, match="source topics are missing: in") as caught:
+        Streams(copying(), config, engine="local").start()
+
+    assert f"there is no directory {tmp_path / 'my data'}." in str(caught.value.detail)
+    assert str(caught.value.hint).endswith("headrace topics create in --broker 'embedded:my data'")
+    assert not (tmp_path / "my data").exists()
+
+
+def test_a_new_directory_is_made_for_a_program_that_names_no_topic(start: MakeStart) -> None:
+    builder = StreamsBuilder()
+    builder.stream(re.compile("in-.*")).to("out")
+    assert preflight.new_directory(start(builder.build())) is None
+    assert preflight.new_directory(start(copying(), address="localhost:9092")) is None
 
 
 def test_functions_are_looked_at_last(start: MakeStart) -> None:
