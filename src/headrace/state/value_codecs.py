@@ -79,6 +79,10 @@ def reader(serde: Serde[Any], topic: str) -> Loads:
 class PlainCodec:
     """Values as their serde makes them; changelog records have the current record's time."""
 
+    def __reduce__(self) -> str:
+        # The same object in every process: who asks whether it is this one asks for the object.
+        return "PLAIN"
+
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The serde's own methods."""
         return partial(serde.serialize, topic), reader(serde, topic)
@@ -94,6 +98,9 @@ class PlainCodec:
 
 class TimestampedCodec:
     """``ValueAndTimestamp``: eight bytes of time, then the value. The changelog has the bare value at that time."""
+
+    def __reduce__(self) -> str:
+        return "TIMESTAMPED"
 
     def bind(self, serde: Serde[Any], topic: str) -> tuple[Dumps, Loads]:
         """The serde's methods, with the timestamp put in front and taken off."""
