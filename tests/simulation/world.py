@@ -29,7 +29,7 @@ from headrace.broker.clock import Clock
 from headrace.broker.disk import Disk
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.state import shared_memory
-from headrace.state.rocksdb import visits
+from headrace.state.rocksdb import undo, visits
 from tests.simulation.database import FakeBatch, FakeDatabase
 from tests.simulation.medium import Medium
 from tests.simulation.memory_broker import MemoryBroker, MemoryServer
@@ -110,7 +110,7 @@ class World:
             patch.object(staging, "INLINE_BYTES", inline_bytes),
             patch.object(rewriting, "ROLL_SEGMENTS", roll_segments),
             patch.object(visits, "Rdict", NotingRdict if self._is_real else FakeDatabase),
-            patch.object(visits, "WriteBatch", WriteBatch if self._is_real else FakeBatch),
+            patch.object(undo, "WriteBatch", WriteBatch if self._is_real else FakeBatch),
             patch.object(FakeDatabase, "on_synced", self.medium.log_synced),
             patch.object(NotingRdict, "on_synced", self.medium.log_synced),
         ):

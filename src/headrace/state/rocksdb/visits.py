@@ -5,31 +5,30 @@ one. Until the batch is committed by its driver nobody knows whether that versio
 possible to go back, in another process too.
 
 What is written during a visit waits in memory and goes to RocksDB in chunks. Each chunk is one write batch with its
-own undo record: the values there were before. The last chunk carries the version. Versions and undo records lie in a
-column family of their own, out of the way of the store's keys.
+own undo record: the values there were before. The last chunk carries the version.
 """
 
 from __future__ import annotations
 
 import logging
 import shutil
-import struct
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakSet
 
 import msgspec
-from rocksdict import Options, Rdict, WriteBatch
+from rocksdict import Options, Rdict
 
 from headrace.errors import InternalError
 from headrace.failpoints import reach
 from headrace.state.bytes_stores import next_prefix
 from headrace.state.memory.sorted_map import SortedMap
-from headrace.state.rocksdb.database import Database, forward, raw_options
+from headrace.state.rocksdb.database import Database, raw_options
 from headrace.state.rocksdb.failures import explained, explanation, is_corruption
 from headrace.state.rocksdb.manifest import is_manifest_damaged, seal_manifest
+from headrace.state.rocksdb.undo import FAMILY, Chunk, Span, UndoBatch, chunks_in, old_values, version_in
 from headrace.state.version import Version, Visit
 
 log = logging.getLogger(__name__)
@@ -38,41 +37,8 @@ CHUNK_BYTES = 8 << 20
 CHUNK_KEYS = 50_000
 """What a database holds in memory at most before it writes a chunk."""
 
-_FAMILY = "undo"
-_VERSION = b"v"
-_HEADER, _OLD_VALUES = b"h", b"o"
-_NUMBER = struct.Struct(">Q")
 _ENTRY_BYTES = 64
 _GONE: Any = object()
-
-Span = tuple[bytes, bytes]
-"""The keys from the first to before the second."""
-
-
-class _Header(msgspec.Struct, array_like=True, frozen=True):
-    """The first part of an undo record: where the visit started, where it was to end, which spans it deleted.
-
-    ``positions`` says up to where changelogs were applied at its start.
-    """
-
-    base: tuple[int, int, int] | None
-    target: tuple[int, int, int]
-    deleted: list[Span]
-    positions: list[tuple[str, int, int]] = []
-
-
-class _Chunk(NamedTuple):
-    number: int
-    base: Version | None
-    target: Version
-    deleted: list[Span]
-    positions: list[tuple[str, int, int]]
-
-
-_read_header = msgspec.msgpack.Decoder(_Header).decode
-_read_old_values = msgspec.msgpack.Decoder(list[tuple[bytes, bytes | None]]).decode
-_read_version = msgspec.msgpack.Decoder(tuple[int, int, int]).decode
-_dump = msgspec.msgpack.Encoder().encode
 
 
 class VisitedDatabase(Database):
@@ -149,11 +115,11 @@ class VisitedDatabase(Database):
         self._is_open = True
         self._rdict = rdict
         self._scans = WeakSet()
-        self._family: Any = rdict.get_column_family(_FAMILY)
+        self._family: Any = rdict.get_column_family(FAMILY)
         self._read: Callable[[bytes], bytes | None] = rdict.get
         self.get = self._get
         self._next_number = 0
-        self._chunks: list[_Chunk] = []
+        self._chunks: list[Chunk] = []
 
     # What stores do
 
@@ -270,7 +236,7 @@ class VisitedDatabase(Database):
 
     def _go_back(self) -> bool:
         """Undo what was not committed; False where that is not possible and the database must be filled again."""
-        version, chunks = self._version(), self._recorded_chunks()
+        version, chunks = version_in(self._family), chunks_in(self._family)
         start = len(chunks) if version == self._base else None
         start = next((at for at, chunk in enumerate(chunks) if chunk.base == self._base), start)
         if start is not None:
@@ -304,19 +270,19 @@ class VisitedDatabase(Database):
         self._attach(_open(path, options))
         self.is_stale, self.found = self._base is not None, None
 
-    def _undo(self, chunks: list[_Chunk]) -> None:
+    def _undo(self, chunks: list[Chunk]) -> None:
         for chunk in reversed(chunks):
-            batch = _Batch(self._rdict)
-            for key, value in _read_old_values(self._family.get(_OLD_VALUES + _NUMBER.pack(chunk.number))):
+            batch = UndoBatch(self._rdict)
+            for key, value in old_values(self._family, chunk):
                 batch.set(key, value)
             batch.drop_record(chunk)
             batch.set_version(chunk.base)
             batch.write()
             reach("state.after-undo")
 
-    def _forget(self, chunks: list[_Chunk]) -> None:
+    def _forget(self, chunks: list[Chunk]) -> None:
         """A new batch begins, so earlier ones are committed: remove what they deleted, and their undo records."""
-        batch = _Batch(self._rdict)
+        batch = UndoBatch(self._rdict)
         self._chunks = []
         for chunk in chunks:
             self._next_number = chunk.number + 1
@@ -329,19 +295,6 @@ class VisitedDatabase(Database):
         batch.write()
         reach("state.after-forget")
 
-    def _version(self) -> Version | None:
-        data = self._family.get(_VERSION)
-        return None if data is None else Version(*_read_version(data))
-
-    def _recorded_chunks(self) -> list[_Chunk]:
-        chunks = []
-        for key, data in forward(self._family, _HEADER, next_prefix(_HEADER)):
-            header = _read_header(data)
-            base = None if header.base is None else Version(*header.base)
-            number = _NUMBER.unpack_from(key, 1)[0]
-            chunks.append(_Chunk(number, base, Version(*header.target), header.deleted, header.positions))
-        return chunks
-
     # Writing
 
     def _write_chunk(self, version: Version | None = None) -> None:
@@ -350,22 +303,22 @@ class VisitedDatabase(Database):
             return
         reach("state.before-chunk")
         keys = list(self._entries)
-        old_values = list(zip(keys, self._multi_get(keys), strict=True)) if keys else []
-        batch = _Batch(self._rdict)
-        visit = self._base, self._target, self._to_delete, self._positions
-        batch.add_record(self._next_number, _Header(*visit), old_values)
-        self._chunks.append(_Chunk(self._next_number, *visit))
+        before = list(zip(keys, self._multi_get(keys), strict=True)) if keys else []
+        batch = UndoBatch(self._rdict)
+        chunk = Chunk(self._next_number, self._base, self._target, self._to_delete, self._positions)
+        batch.add_record(chunk, before)
+        self._chunks.append(chunk)
         self._write(batch, version)
         self._next_number += 1
         reach("state.after-chunk")
 
     def _write_plainly(self, version: Version | None) -> None:
-        batch = _Batch(self._rdict)
+        batch = UndoBatch(self._rdict)
         batch.delete_spans(self._to_delete)
         self._write(batch, version)
         self._deleted = []
 
-    def _write(self, batch: _Batch, version: Version | None) -> None:
+    def _write(self, batch: UndoBatch, version: Version | None) -> None:
         for key, value in self._entries.items():
             batch.set(key, None if value is _GONE else value)
         if version is not None:
@@ -423,7 +376,7 @@ def _open(path: Path, options: Options) -> Rdict:
     try:
         if is_manifest_damaged(path):
             raise RuntimeError("Corruption: the list of files is not the one that was written")
-        return Rdict(str(path), options, column_families={_FAMILY: raw_options()})
+        return Rdict(str(path), options, column_families={FAMILY: raw_options()})
     except Exception as error:
         if not any(sign in str(error) for sign in _UNREADABLE):
             raise explanation(error, path) from error
@@ -431,56 +384,11 @@ def _open(path: Path, options: Options) -> Rdict:
         log.warning("removing the database %s: %s", path, error)
     with explained(path):
         shutil.rmtree(path)
-        return Rdict(str(path), options, column_families={_FAMILY: raw_options()})
+        return Rdict(str(path), options, column_families={FAMILY: raw_options()})
 
 
 _UNREADABLE = ("Corruption", "No such file", "Invalid argument", "Not implemented")
 """What RocksDB says of files that are damaged, missing, or of a format that it does not know."""
-
-
-class _Batch:
-    """One write of entries together with undo records and the version, all or nothing."""
-
-    def __init__(self, rdict: Rdict) -> None:
-        self._rdict = rdict
-        self._batch = WriteBatch(raw_mode=True)
-        # The database counts as open for as long as someone holds this.
-        self._family: Any = rdict.get_column_family_handle(_FAMILY)
-
-    def set(self, key: bytes, value: bytes | None) -> None:
-        if value is None:
-            self._batch.delete(key)
-        else:
-            self._batch.put(key, value)
-
-    def delete_spans(self, spans: list[Span]) -> None:
-        for start, end in spans:
-            self._batch.delete_range(start, end)
-
-    def set_version(self, version: Version | None) -> None:
-        if version is None:
-            self._batch.delete(_VERSION, self._family)
-        else:
-            self._batch.put(_VERSION, _dump(version), self._family)
-
-    def add_record(self, number: int, header: _Header, old_values: list[tuple[bytes, bytes | None]]) -> None:
-        place = _NUMBER.pack(number)
-        self._batch.put(_HEADER + place, _dump(header), self._family)
-        self._batch.put(_OLD_VALUES + place, _dump(old_values), self._family)
-
-    def drop_record(self, chunk: _Chunk) -> None:
-        place = _NUMBER.pack(chunk.number)
-        self._batch.delete(_HEADER + place, self._family)
-        self._batch.delete(_OLD_VALUES + place, self._family)
-
-    @property
-    def size(self) -> int:
-        return self._batch.size_in_bytes()
-
-    def write(self) -> None:
-        if not self._batch.is_empty():
-            self._rdict.write(self._batch)
-        self._family = None
 
 
 def _merged(
