@@ -18,7 +18,7 @@ from headrace.serde.primitives import IntegerSerde
 from headrace.serde.round_trips import keeps_all, reads_all
 from headrace.state.cache import CacheEntry, entry_size
 from headrace.state.layers.caching import CachingKeyValueStore
-from headrace.state.layers.metered import MeteredKeyValueStore
+from headrace.state.layers.typed import TypedKeyValueStore
 from headrace.state.value_codecs import TIMESTAMPED
 
 _TIMESTAMP_AND_COUNT = Struct(">qq")
@@ -28,7 +28,7 @@ _pack, _unpack = _TIMESTAMP_AND_COUNT.pack, _TIMESTAMP_AND_COUNT.unpack
 
 
 class CountBatches:
-    def __init__(self, store: MeteredKeyValueStore, key_serde: Any, value_serde: Any) -> None:
+    def __init__(self, store: TypedKeyValueStore, key_serde: Any, value_serde: Any) -> None:
         assert isinstance(store.inner, CachingKeyValueStore)
         self._store = store
         self._cached = store.inner
@@ -39,8 +39,8 @@ class CountBatches:
     def fits(store: Any, key_serde: Any) -> bool:
         """Whether ``store`` can count in batches: cached, of the usual form, with the keys as they are read."""
         return (
-            type(store) is MeteredKeyValueStore
-            and not store.is_timed
+            type(store) is TypedKeyValueStore
+            and not store.is_measured
             and type(store.inner) is CachingKeyValueStore
             and store.value_codec is TIMESTAMPED
             and store.serdes == (key_serde, _LONG)

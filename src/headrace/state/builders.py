@@ -21,10 +21,10 @@ from headrace.state.layers.logging import (
     ChangeLoggingKeyValueStore,
     ChangeLoggingTimedStore,
 )
-from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
 from headrace.state.layers.time_ordered_caching import TimeOrderedCachingWindowStore
 from headrace.state.layers.timed_caching import CachingSessionStore, CachingWindowStore
-from headrace.state.layers.versioned import ChangeLoggingVersionedStore, MeteredVersionedStore
+from headrace.state.layers.typed import TypedKeyValueStore, TypedSessionStore, TypedWindowStore
+from headrace.state.layers.versioned import ChangeLoggingVersionedStore, TypedVersionedStore
 from headrace.state.store_builder import StoreBuilder
 from headrace.state.suppliers import TimeOrderedWindowSupplier
 from headrace.state.value_codecs import HEADERS, PLAIN, SESSION_HEADERS, TIMESTAMPED, ValueCodec
@@ -56,19 +56,19 @@ _SHAPES = {
     "kv": _Shape(
         with_changelog=ChangeLoggingKeyValueStore,
         with_cache=lambda store, supplier: CachingKeyValueStore(store),
-        typed=MeteredKeyValueStore,
+        typed=TypedKeyValueStore,
     ),
-    "versioned": _Shape(with_changelog=ChangeLoggingVersionedStore, typed=MeteredVersionedStore),
+    "versioned": _Shape(with_changelog=ChangeLoggingVersionedStore, typed=TypedVersionedStore),
     "window": _Shape(
         with_changelog=ChangeLoggingTimedStore,
         with_cache=_cached_window,
-        typed=MeteredWindowStore,
+        typed=TypedWindowStore,
         options=("window_size_ms", "retain_duplicates"),
     ),
     "session": _Shape(
         with_changelog=ChangeLoggingTimedStore,
         with_cache=lambda store, supplier: CachingSessionStore(store, supplier.segment_interval_ms),
-        typed=MeteredSessionStore,
+        typed=TypedSessionStore,
     ),
 }
 

@@ -1,7 +1,7 @@
 """What lies under a typed store: stores of bytes, stacked in layers.
 
 The innermost keeps the bytes (``memory/``, ``rocksdb/``). Around it come change-logging, then caching; the typed
-(metered) store is outermost. All layers of one kind have the same methods. The key of a window or a session is one
+store is outermost. All layers of one kind have the same methods. The key of a window or a session is one
 string of bytes here, composed as ``serde/bytes_keys.py`` says, the same in the store and in its changelog.
 """
 

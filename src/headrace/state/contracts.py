@@ -1,7 +1,7 @@
 """What every state store can do, however it keeps its bytes.
 
-The typed protocols are what processors and users see. Inside, every store is a stack: metered (typed)
-around caching around change-logging around a bytes store.
+The typed protocols are what processors and users see. Inside, every store is a stack: typed around
+caching around change-logging around a bytes store.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ from headrace.records import NO_HEADERS, Headers, RecordContext, ValueAndTimesta
 from headrace.state import stores
 from headrace.state.kinds import VERSIONED, StoreKind
 from headrace.state.layers.caching import CachingKeyValueStore
-from headrace.state.layers.metered import MeteredKeyValueStore, MeteredSessionStore, MeteredWindowStore
-from headrace.state.layers.versioned import MeteredVersionedStore
+from headrace.state.layers.typed import TypedKeyValueStore, TypedSessionStore, TypedWindowStore
+from headrace.state.layers.versioned import TypedVersionedStore
 from headrace.state.memory.kv import InMemoryKeyValueStore
 from headrace.state.memory.timed import InMemorySessionStore, InMemoryWindowStore
 from headrace.state.position import Position, PositionBound
@@ -40,8 +40,8 @@ def context(tmp_path: Path) -> FakeContext:
 
 
 @pytest.fixture
-def kv(context: FakeContext) -> MeteredKeyValueStore:
-    store = MeteredKeyValueStore(CachingKeyValueStore(InMemoryKeyValueStore("S")), StoreKind.parse("kv"))
+def kv(context: FakeContext) -> TypedKeyValueStore:
+    store = TypedKeyValueStore(CachingKeyValueStore(InMemoryKeyValueStore("S")), StoreKind.parse("kv"))
     store.init(context)
     store.put("a", "1")
     store.put("c", "3")
@@ -50,15 +50,15 @@ def kv(context: FakeContext) -> MeteredKeyValueStore:
 
 
 @pytest.fixture
-def timestamped(context: FakeContext) -> MeteredKeyValueStore:
-    store = MeteredKeyValueStore(InMemoryKeyValueStore("S"), StoreKind.parse("timestamped_kv"), codec=TIMESTAMPED)
+def timestamped(context: FakeContext) -> TypedKeyValueStore:
+    store = TypedKeyValueStore(InMemoryKeyValueStore("S"), StoreKind.parse("timestamped_kv"), codec=TIMESTAMPED)
     store.init(context)
     store.put("a", ValueAndTimestamp("1", 5))
     store.put("b", ValueAndTimestamp("2", 6))
     return store
 
 
-def test_only_a_key_query_sees_the_cache(kv: MeteredKeyValueStore) -> None:
+def test_only_a_key_query_sees_the_cache(kv: TypedKeyValueStore) -> None:
     kv.put("a", "new")
     kv.put("b", "2")
 
@@ -67,13 +67,13 @@ def test_only_a_key_query_sees_the_cache(kv: MeteredKeyValueStore) -> None:
     assert list(execute(kv, RangeQuery()).result) == [("a", "1"), ("c", "3")]
 
 
-def test_ranges_have_bounds_and_an_order(kv: MeteredKeyValueStore) -> None:
+def test_ranges_have_bounds_and_an_order(kv: TypedKeyValueStore) -> None:
     assert list(execute(kv, RangeQuery(lower="b")).result) == [("c", "3")]
     assert list(execute(kv, RangeQuery(upper="a")).result) == [("a", "1")]
     assert [key for key, _ in execute(kv, RangeQuery(order=ResultOrder.DESCENDING)).result] == ["c", "a"]
 
 
-def test_a_timestamped_store_answers_with_and_without_time(timestamped: MeteredKeyValueStore) -> None:
+def test_a_timestamped_store_answers_with_and_without_time(timestamped: TypedKeyValueStore) -> None:
     assert execute(timestamped, KeyQuery("a")).result == "1"
     assert execute(timestamped, KeyQuery("zz")).result is None
     assert execute(timestamped, TimestampedKeyQuery("a")).result == ValueAndTimestamp("1", 5)
@@ -82,7 +82,7 @@ def test_a_timestamped_store_answers_with_and_without_time(timestamped: MeteredK
 
 
 def test_a_store_with_headers_answers_without_them(context: FakeContext) -> None:
-    store = MeteredKeyValueStore(InMemoryKeyValueStore("S"), StoreKind("kv", True, True), codec=HEADERS)
+    store = TypedKeyValueStore(InMemoryKeyValueStore("S"), StoreKind("kv", True, True), codec=HEADERS)
     store.init(context)
     store.put("a", ValueAndTimestamp("1", 5, Headers([("h", b"x")])))
 
@@ -99,7 +99,7 @@ def test_a_store_that_keeps_headers_on_disk_answers_nothing(context: FakeContext
 
 
 def test_a_window_store_is_asked_for_spans_of_time(context: FakeContext) -> None:
-    store = MeteredWindowStore(InMemoryWindowStore("S", 100), StoreKind.parse("window"), window_size_ms=10)
+    store = TypedWindowStore(InMemoryWindowStore("S", 100), StoreKind.parse("window"), window_size_ms=10)
     store.init(context)
     store.put("A", "1", 0)
     store.put("B", "2", 10)
@@ -128,7 +128,7 @@ def test_a_window_store_that_keeps_no_timestamps_answers_with_bare_values(contex
 
 
 def test_a_session_store_is_asked_for_a_key(context: FakeContext) -> None:
-    store = MeteredSessionStore(InMemorySessionStore("S", 100), StoreKind.parse("session"))
+    store = TypedSessionStore(InMemorySessionStore("S", 100), StoreKind.parse("session"))
     store.init(context)
     session = Windowed("A", SessionWindow(1, 3))
     store.put(session, "1")
@@ -138,7 +138,7 @@ def test_a_session_store_is_asked_for_a_key(context: FakeContext) -> None:
         assert execute(store, query).failure_reason is FailureReason.UNKNOWN_QUERY_TYPE
 
 
-def test_queries_a_store_does_not_know_fail(kv: MeteredKeyValueStore) -> None:
+def test_queries_a_store_does_not_know_fail(kv: TypedKeyValueStore) -> None:
     for query in (TimestampedKeyQuery("a"), TimestampedRangeQuery(), VersionedKeyQuery("a"), WindowKeyQuery("a", 0, 1)):
         answer = execute(kv, query)
 
@@ -148,7 +148,7 @@ def test_queries_a_store_does_not_know_fail(kv: MeteredKeyValueStore) -> None:
 
 
 def test_a_versioned_store_is_asked_for_versions(context: FakeContext) -> None:
-    store = MeteredVersionedStore(RocksDBVersionedStore("V", 100, 30), VERSIONED, serdes.string(), serdes.string())
+    store = TypedVersionedStore(RocksDBVersionedStore("V", 100, 30), VERSIONED, serdes.string(), serdes.string())
     store.init(context)
     store.put("k", "a", 10)
     store.put("k", "b", 20)
@@ -165,7 +165,7 @@ def test_a_versioned_store_is_asked_for_versions(context: FakeContext) -> None:
         execute(store, KeyQuery("k"))
 
 
-def test_a_store_behind_the_bound_does_not_answer(kv: MeteredKeyValueStore, context: FakeContext) -> None:
+def test_a_store_behind_the_bound_does_not_answer(kv: TypedKeyValueStore, context: FakeContext) -> None:
     bound = PositionBound.at(Position({"in": {0: 4}}))
 
     assert execute(kv, KeyQuery("a"), bound).failure_reason is FailureReason.NOT_UP_TO_BOUND

@@ -10,7 +10,7 @@ from headrace.records import VersionedRecord
 from headrace.state.builders import TypedStoreBuilder
 from headrace.state.contracts import IS_LATEST, NOT_PUT
 from headrace.state.kinds import VERSIONED
-from headrace.state.layers.versioned import MeteredVersionedStore
+from headrace.state.layers.versioned import TypedVersionedStore
 from headrace.state.rocksdb.versioned import RocksDBVersionedStore, SegmentValue
 from tests.unit.state.fake_context import FakeContext
 
@@ -32,13 +32,13 @@ def context(tmp_path: Path) -> FakeContext:
 
 
 @pytest.fixture
-def store(context: FakeContext) -> MeteredVersionedStore:
-    store: MeteredVersionedStore = TypedStoreBuilder(VERSIONED, Supplier()).build()
+def store(context: FakeContext) -> TypedVersionedStore:
+    store: TypedVersionedStore = TypedStoreBuilder(VERSIONED, Supplier()).build()
     store.init(context)
     return store
 
 
-def test_a_newer_version_is_the_latest_and_older_ones_stay_readable(store: MeteredVersionedStore) -> None:
+def test_a_newer_version_is_the_latest_and_older_ones_stay_readable(store: TypedVersionedStore) -> None:
     assert store.put("k", "a", 10) == IS_LATEST
     assert store.put("k", "b", 20) == IS_LATEST
 
@@ -47,7 +47,7 @@ def test_a_newer_version_is_the_latest_and_older_ones_stay_readable(store: Meter
     assert store.get("k", 9) is None
 
 
-def test_an_older_version_says_until_when_it_is_valid(store: MeteredVersionedStore) -> None:
+def test_an_older_version_says_until_when_it_is_valid(store: TypedVersionedStore) -> None:
     store.put("k", "b", 20)
 
     assert store.put("k", "a", 10) == 20
@@ -56,7 +56,7 @@ def test_an_older_version_says_until_when_it_is_valid(store: MeteredVersionedSto
 
 
 def test_a_put_older_than_the_history_is_refused_counted_and_logged(
-    store: MeteredVersionedStore, context: FakeContext
+    store: TypedVersionedStore, context: FakeContext
 ) -> None:
     store.put("k", "new", 200)
 
@@ -65,7 +65,7 @@ def test_a_put_older_than_the_history_is_refused_counted_and_logged(
     assert context.changelog[-1][:3] == (b"k", b"old", 99)
 
 
-def test_a_get_from_before_the_history_only_finds_the_latest_version(store: MeteredVersionedStore) -> None:
+def test_a_get_from_before_the_history_only_finds_the_latest_version(store: TypedVersionedStore) -> None:
     store.put("k", "a", 10)
     store.put("k", "b", 20)
     store.put("other", "x", 300)
@@ -74,9 +74,7 @@ def test_a_get_from_before_the_history_only_finds_the_latest_version(store: Mete
     assert store.get("k", 100) == VersionedRecord("b", 20)
 
 
-def test_delete_leaves_a_tombstone_and_returns_what_was_valid(
-    store: MeteredVersionedStore, context: FakeContext
-) -> None:
+def test_delete_leaves_a_tombstone_and_returns_what_was_valid(store: TypedVersionedStore, context: FakeContext) -> None:
     store.put("k", "a", 10)
 
     assert store.delete("k", 20) == VersionedRecord("a", 10)
@@ -85,7 +83,7 @@ def test_delete_leaves_a_tombstone_and_returns_what_was_valid(
     assert context.changelog[-1][:3] == (b"k", None, 20)
 
 
-def test_a_value_after_a_tombstone_leaves_the_gap_empty(store: MeteredVersionedStore) -> None:
+def test_a_value_after_a_tombstone_leaves_the_gap_empty(store: TypedVersionedStore) -> None:
     store.put("k", None, 10)
     store.put("k", "a", 20)
 
@@ -93,7 +91,7 @@ def test_a_value_after_a_tombstone_leaves_the_gap_empty(store: MeteredVersionedS
     assert store.get("k") == VersionedRecord("a", 20)
 
 
-def test_versions_come_in_either_order_across_segments(store: MeteredVersionedStore) -> None:
+def test_versions_come_in_either_order_across_segments(store: TypedVersionedStore) -> None:
     for timestamp, value in ((10, "a"), (40, "b"), (80, "c")):
         store.put("k", value, timestamp)
 
@@ -105,7 +103,7 @@ def test_versions_come_in_either_order_across_segments(store: MeteredVersionedSt
 
 
 def test_a_version_whose_segment_lies_after_the_span_is_not_found_as_in_kafka_streams(
-    store: MeteredVersionedStore,
+    store: TypedVersionedStore,
 ) -> None:
     store.put("k", "a", 10)
     store.put("k", "b", 80)
@@ -113,7 +111,7 @@ def test_a_version_whose_segment_lies_after_the_span_is_not_found_as_in_kafka_st
     assert list(store.versions("k", 0, 50, descending=False)) == []
 
 
-def test_old_versions_survive_closing_and_opening(store: MeteredVersionedStore, context: FakeContext) -> None:
+def test_old_versions_survive_closing_and_opening(store: TypedVersionedStore, context: FakeContext) -> None:
     store.put("k", "a", 10)
     store.put("k", "b", 40)
     store.close()
@@ -125,7 +123,7 @@ def test_old_versions_survive_closing_and_opening(store: MeteredVersionedStore, 
     assert again.get("k") == VersionedRecord("b", 40)
 
 
-def test_the_changelog_restores_the_store(store: MeteredVersionedStore, context: FakeContext, tmp_path: Path) -> None:
+def test_the_changelog_restores_the_store(store: TypedVersionedStore, context: FakeContext, tmp_path: Path) -> None:
     store.put("k", "a", 10)
     store.put("k", "b", 200)
     store.put("k", "late", 50)
@@ -142,7 +140,7 @@ def test_the_changelog_restores_the_store(store: MeteredVersionedStore, context:
     assert other.dropped == []
 
 
-def test_closed_stores_and_none_keys_are_refused(store: MeteredVersionedStore) -> None:
+def test_closed_stores_and_none_keys_are_refused(store: TypedVersionedStore) -> None:
     with pytest.raises(OperatorTypeError):
         store.get(None)
     store.close()

@@ -9,10 +9,10 @@ from typing import Any
 from headrace.state.contracts import StoreIterator
 
 
-def timed(method: Callable[..., Any], sensor: Any) -> Callable[..., Any]:
+def measured(method: Callable[..., Any], sensor: Any) -> Callable[..., Any]:
     """The method, with the time of every call recorded; that of an iterator goes on until it is closed."""
 
-    def measured(*arguments: Any) -> Any:
+    def timed(*arguments: Any) -> Any:
         started = perf_counter_ns()
         result = method(*arguments)
         if isinstance(result, StoreIterator):
@@ -20,7 +20,7 @@ def timed(method: Callable[..., Any], sensor: Any) -> Callable[..., Any]:
         sensor.record(perf_counter_ns() - started)
         return result
 
-    return measured
+    return timed
 
 
 def _timed_iterator(entries: StoreIterator[Any, Any], sensor: Any, started: int) -> StoreIterator[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.records import NO_HEADERS, VersionedRecord
 from headrace.state.contracts import StoreIterator
 from headrace.state.layers.logging import ChangeLogging
-from headrace.state.layers.metered import MeteredStore
+from headrace.state.layers.typed import TypedStore
 from headrace.state.position import Position
 from headrace.state.snapshots import layers
 
@@ -30,11 +30,11 @@ class ChangeLoggingVersionedStore(ChangeLogging[Any]):
         return existing
 
 
-class MeteredVersionedStore(MeteredStore[Any]):
+class TypedVersionedStore(TypedStore[Any]):
     """A versioned key-value store of typed keys and values."""
 
     is_versioned = True
-    timed = (("put", "put"), ("get", "get"), ("delete", "delete"))
+    measured = (("put", "put"), ("get", "get"), ("delete", "delete"))
 
     @property
     def position(self) -> Position:

@@ -25,7 +25,7 @@ from headrace.state.bytes_stores import BytesKeyValueStore, BytesTimedStore, Ent
 from headrace.state.contracts import FlushListener, FlushReceiver, StoreContext, StoreIterator
 from headrace.state.kinds import StoreKind
 from headrace.state.layers.caching import Caching, Flushed
-from headrace.state.layers.timing import timed
+from headrace.state.layers.timing import measured
 from headrace.state.layers.wrapped import S
 from headrace.state.position import Position, PositionBound
 from headrace.state.query import Query, QueryResult, execute
@@ -41,7 +41,7 @@ _START_AND_NO_NUMBER = struct.Struct(">qi").pack
 """The end of a window's key, as ``window_store_key`` writes it: here a call less counts."""
 
 
-class MeteredStore(ABC, Generic[S]):
+class TypedStore(ABC, Generic[S]):
     """A typed store over a store of bytes.
 
     ``codec`` says how values become bytes: bare, with a timestamp, with headers.
@@ -50,8 +50,8 @@ class MeteredStore(ABC, Generic[S]):
     remembered = ("_seen",)
     retain_duplicates = False
     is_versioned = False
-    timed: tuple[tuple[str, str], ...] = ()
-    """``(method, name of its sensor)`` of the methods whose time is taken; iterators are timed until closed."""
+    measured: tuple[tuple[str, str], ...] = ()
+    """``(method, name of its sensor)`` of the methods whose time is taken; iterators are measured until closed."""
 
     serdes: tuple[Serde[Any], Serde[Any]]
     """Those of keys and of values, once the store is open."""
@@ -99,8 +99,8 @@ class MeteredStore(ABC, Generic[S]):
         return position
 
     @property
-    def is_timed(self) -> bool:
-        return any(method in vars(self) for method, _ in self.timed)
+    def is_measured(self) -> bool:
+        return any(method in vars(self) for method, _ in self.measured)
 
     def note(self, topic: str, partition: int, offset: int) -> None:
         """The record there has changed the store."""
@@ -169,7 +169,7 @@ class MeteredStore(ABC, Generic[S]):
     def _around(self, inner: Any) -> Any:
         around = copy(self)
         around.inner = inner
-        for method, _ in self.timed:
+        for method, _ in self.measured:
             # Timed methods are bound to this store.
             vars(around).pop(method, None)
         return around
@@ -213,10 +213,10 @@ class MeteredStore(ABC, Generic[S]):
             self._seen[origin[0], origin[1]] = origin[2]
 
     def _take_times(self, context: StoreContext) -> None:
-        for method, name in self.timed:
+        for method, name in self.measured:
             sensor = context.metrics.store_sensor(self.metrics_scope, self.name, name)
             if sensor is not None:
-                setattr(self, method, timed(getattr(type(self), method).__get__(self), sensor))
+                setattr(self, method, measured(getattr(type(self), method).__get__(self), sensor))
 
 
 def _refuse_none(store_name: str) -> NoReturn:
@@ -224,10 +224,10 @@ def _refuse_none(store_name: str) -> NoReturn:
     raise OperatorTypeError(message, hint="Filter records without a key before they reach the store.")
 
 
-class MeteredKeyValueStore(MeteredStore[BytesKeyValueStore]):
+class TypedKeyValueStore(TypedStore[BytesKeyValueStore]):
     """A typed key-value store."""
 
-    timed = (
+    measured = (
         ("get", "get"),
         ("put", "put"),
         ("put_if_absent", "put-if-absent"),
@@ -304,10 +304,10 @@ class MeteredKeyValueStore(MeteredStore[BytesKeyValueStore]):
         return self._typed_key(data)
 
 
-class MeteredWindowStore(MeteredStore[BytesTimedStore]):
+class TypedWindowStore(TypedStore[BytesTimedStore]):
     """A typed window store."""
 
-    timed = (
+    measured = (
         ("put", "put"),
         ("fetch", "fetch"),
         ("fetch_range", "fetch"),
@@ -398,10 +398,10 @@ class MeteredWindowStore(MeteredStore[BytesTimedStore]):
         return Windowed(self._typed_key(key), TimeWindow(start, min(start + self.window_size_ms, MAX_TIMESTAMP)))
 
 
-class MeteredSessionStore(MeteredStore[BytesTimedStore]):
+class TypedSessionStore(TypedStore[BytesTimedStore]):
     """A typed session store."""
 
-    timed = (
+    measured = (
         ("put", "put"),
         ("remove", "remove"),
         ("fetch_session", "fetch"),
