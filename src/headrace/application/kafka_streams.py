@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from headrace.application.progress import Progress, TaskProgress
+from headrace.application.progress import AT_ONCE, Progress, TaskProgress
 from headrace.application.task_id import TaskId
 from headrace.records import NO_TIMESTAMP
 from headrace.state.version import Version
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from headrace.broker.port import Log, OffsetAndMetadata, TopicPartition
 
 _NOTHING_KEPT = dump(TaskSnapshot(NO_TIMESTAMP, [], [], {}, {}, {}, ScheduleSnapshot({}, {}, [[], []])))
-_AT_ONCE = 0
-"""When the next punctuation is due of a task that must be visited to know."""
 
 
 def has_gone_on(application: Application, progress: Progress, log: Log) -> bool:
@@ -50,7 +48,7 @@ def taken_over(application: Application, log: Log, version: Version) -> dict[Tas
         found[task] = TaskProgress(
             version,
             _NOTHING_KEPT,
-            _AT_ONCE,
+            AT_ONCE,
             repartition_ends={place[0]: ends[place] for place in partitions if place in ends},
             anew=tuple(sorted(plan.stores)),
             offsets={place[0]: committed[place].offset for place in partitions if place in committed},

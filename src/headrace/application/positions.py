@@ -24,8 +24,6 @@ class PartitionState:
     """One past the last record that may be read: the last stable offset."""
     committed: int | None = None
     reset: ResetPolicy = DEFAULT
-    head_timestamp: int | None = None
-    """The time of the next record to be read, where it is known."""
 
     @property
     def name(self) -> str:

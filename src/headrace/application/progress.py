@@ -17,6 +17,9 @@ _FINGERPRINT = "fingerprint"
 _CHANGELOGS = "changelogs"
 _STATE_ID = "state-id"
 
+AT_ONCE = 0
+"""When the next punctuation is due of a task that must be visited to know."""
+
 
 class TaskProgress(msgspec.Struct, frozen=True):
     """A task at the end of its last visit."""

@@ -16,7 +16,7 @@ import msgspec
 
 from headrace.application.compatibility import Upgrade
 from headrace.application.fingerprint import GENERATED, Fingerprint
-from headrace.application.progress import TaskProgress
+from headrace.application.progress import AT_ONCE, TaskProgress
 from headrace.application.task_id import TaskId
 from headrace.records import NO_TIMESTAMP
 from headrace.state.version import Version
@@ -24,9 +24,6 @@ from headrace.task.schedules import ScheduleSnapshot
 from headrace.task.snapshot import TaskSnapshot, dump, parse
 
 _T = TypeVar("_T")
-
-_AT_ONCE = 0
-"""When the next punctuation is due of a task that must be visited to know."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Step:
         return TaskProgress(
             before[task].version if task in before else self.version,
             dump(_for_task(kept, stores - self.upgrade.rebuilt, renamed)),
-            _AT_ONCE,
+            AT_ONCE,
             {topic: end for each in known for topic, end in each.repartition_ends.items()},
             tuple(sorted(stores & (self.upgrade.anew | {s for each in known for s in each.anew}))),
             _offsets(known, topics),

@@ -84,17 +84,14 @@ def plan_batch(
     offset_for_time: OffsetForTime | None = None,
 ) -> BatchPlan:
     """The next batch. ``limit`` is ``max.records.per.batch``."""
-    states = sorted(partitions, key=_oldest_first)
+    states = sorted(partitions, key=lambda state: (state.topic, state.partition))
     found = [position_of(state, now_ms, offset_for_time) for state in states]
     sizes = fair_shares([state.log_end - at.offset for state, at in zip(states, found, strict=True)], limit)
     planned = [_range(state, at, size) for state, at, size in zip(states, found, sizes, strict=True)]
     lost = [
         LostRecords(state.topic, state.partition, *at.lost) for state, at in zip(states, found, strict=True) if at.lost
     ]
-    ranges = sorted(
-        (each for each in planned if each.size or each.is_reset), key=lambda each: (each.topic, each.partition)
-    )
-    return BatchPlan(tuple(ranges), tuple(lost))
+    return BatchPlan(tuple(each for each in planned if each.size or each.is_reset), tuple(lost))
 
 
 def fair_shares(waiting: Sequence[int], limit: int | None) -> list[int]:
@@ -126,11 +123,6 @@ def _level(waiting: Sequence[int], budget: int) -> int:
             return level
         budget -= count
     raise AssertionError("not reached: there is more waiting than the budget")
-
-
-def _oldest_first(state: PartitionState) -> tuple[bool, int, str, int]:
-    time = state.head_timestamp
-    return time is None, time or 0, state.topic, state.partition
 
 
 def _range(state: PartitionState, position: ReadPosition, size: int) -> OffsetRange:

@@ -42,10 +42,10 @@ def test_the_limit_is_spread_evenly_and_what_is_left_over_goes_to_the_others() -
     assert [each.lag for each in plan.ranges] == [950, 0, 950]
 
 
-def test_what_cannot_be_divided_goes_to_the_oldest() -> None:
-    states = [state("a", 0, (0, 9)), state("b", 0, (0, 9), head_timestamp=7), state("c", 0, (0, 9), head_timestamp=3)]
-    assert spans(plan_batch(states, now_ms=0, limit=8)) == {"a-0": (0, 2), "b-0": (0, 3), "c-0": (0, 3)}
-    assert spans(plan_batch(states, now_ms=0, limit=7)) == {"a-0": (0, 2), "b-0": (0, 2), "c-0": (0, 3)}
+def test_what_cannot_be_divided_goes_to_the_first() -> None:
+    states = [state("c", 0, (0, 9)), state("a", 0, (0, 9)), state("b", 0, (0, 9))]
+    assert spans(plan_batch(states, now_ms=0, limit=8)) == {"a-0": (0, 3), "b-0": (0, 3), "c-0": (0, 2)}
+    assert spans(plan_batch(states, now_ms=0, limit=7)) == {"a-0": (0, 3), "b-0": (0, 2), "c-0": (0, 2)}
 
 
 @pytest.mark.parametrize(
