@@ -274,8 +274,16 @@ class ConsumedRecord:
     headers: Headers = NO_HEADERS
 
 
+TopicPartition: TypeAlias = tuple[str, int]
+
+
 class OffsetAndMetadata(NamedTuple):
     """How far a group has read a partition: the next offset to read, and a note."""
 
     offset: int
     metadata: str = ""
+
+
+def offsets_by_partition(rows: Iterable[tuple[str, int, int, str]]) -> dict[TopicPartition, OffsetAndMetadata]:
+    """How far partitions are read, from rows as they travel: topic, partition, offset, metadata."""
+    return {(topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in rows}

@@ -24,7 +24,7 @@ from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.reading import Planner, unread_repartitions
 from headrace.batch.reports import BatchReport
 from headrace.batch.visit_contract import VisitResult
-from headrace.broker.port import Decision, OffsetAndMetadata, Outcome, TopicPartition
+from headrace.broker.port import Decision, Outcome, TopicPartition
 from headrace.errors import (
     BrokerUnreachableError,
     FencedError,
@@ -32,6 +32,7 @@ from headrace.errors import (
     OutcomeUnknownError,
     TaskMigratedError,
 )
+from headrace.records import offsets_by_partition
 from headrace.state.directory_hold import DirectoryHold
 from headrace.state.shared_memory import MemoryHold
 
@@ -131,7 +132,8 @@ class Coordinator:
         tasks = self.application.topics.task_ids()
         visited = {tasks[result.task]: result.progress for result in results}
         notes, staged = self.progress.notes(visited), [result.staged for result in results]
-        decision = Decision(self.application.id, batch.epoch, batch.batch_id, staged, _offsets(results), notes)
+        offsets = offsets_by_partition(row for result in results for row in result.offsets)
+        decision = Decision(self.application.id, batch.epoch, batch.batch_id, staged, offsets, notes)
         self._make_count(decision, visited)
         return self._report(batch, results)
 
@@ -251,11 +253,3 @@ def _check_attempts(results: list[VisitResult]) -> None:
     if sent != heard:
         message = "a task ran twice in this batch, and another one read what its first run had sent"
         raise TaskMigratedError(message, hint="Nothing was committed: run the batch again.")
-
-
-def _offsets(results: list[VisitResult]) -> dict[TopicPartition, OffsetAndMetadata]:
-    return {
-        (topic, number): OffsetAndMetadata(offset, metadata)
-        for result in results
-        for topic, number, offset, metadata in result.offsets
-    }

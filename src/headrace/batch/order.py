@@ -5,8 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from headrace.application.progress import TaskProgress
-from headrace.broker.port import TopicPartition
-from headrace.records import OffsetAndMetadata
+from headrace.records import OffsetAndMetadata, TopicPartition, offsets_by_partition
 
 
 class TaskOrder(msgspec.Struct, frozen=True):
@@ -22,9 +21,7 @@ class TaskOrder(msgspec.Struct, frozen=True):
     @property
     def committed_offsets(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What is committed, by partition."""
-        return {
-            (topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in self.committed
-        }
+        return offsets_by_partition(self.committed)
 
     @property
     def positions(self) -> dict[TopicPartition, int]:

@@ -15,8 +15,8 @@ from headrace.batch.offsets import LostRecords
 from headrace.batch.order import BatchOrder, TaskOrder
 from headrace.batch.reading import Reading
 from headrace.batch.spool import Spool
-from headrace.broker.port import Handover, TopicPartition
-from headrace.records import OffsetAndMetadata
+from headrace.broker.port import Handover
+from headrace.records import OffsetAndMetadata, TopicPartition, offsets_by_partition
 from headrace.state.version import Version, Visit
 
 if TYPE_CHECKING:
@@ -87,10 +87,7 @@ class VisitRequest:
     def committed(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """How far its partitions were read when it starts."""
         offsets = self.order.committed_offsets
-        if self.earlier is not None:
-            for topic, number, offset, metadata in self.earlier.offsets:
-                offsets[topic, number] = OffsetAndMetadata(offset, metadata)
-        return offsets
+        return offsets if self.earlier is None else offsets | offsets_by_partition(self.earlier.offsets)
 
     @property
     def heard(self) -> list[Delivery]:

@@ -10,6 +10,7 @@ from headrace.broker import topics
 from headrace.broker.port import OffsetAndMetadata, TopicPartition
 from headrace.errors import ArgumentError
 from headrace.names import problem_with
+from headrace.records import offsets_by_partition
 
 if TYPE_CHECKING:
     from headrace.broker.log import Partition
@@ -40,7 +41,7 @@ def committed(connection: sqlite3.Connection, group: str) -> dict[TopicPartition
     question = """SELECT t.name, g.partition, g.offset, g.metadata FROM group_offsets g
                   JOIN topics t ON t.id = g.topic_id WHERE g.group_id = ? ORDER BY t.name, g.partition"""
     rows = connection.execute(question, (group,)).fetchall()
-    return {(topic, partition): OffsetAndMetadata(offset, metadata) for topic, partition, offset, metadata in rows}
+    return offsets_by_partition(rows)
 
 
 def names(connection: sqlite3.Connection) -> list[str]:

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from headrace.errors import BrokerError
 from headrace.records import NO_HEADERS, Headers, RawRecord
 from headrace.records import OffsetAndMetadata as OffsetAndMetadata
+from headrace.records import TopicPartition as TopicPartition
 
 if TYPE_CHECKING:
     from headrace.broker.config import BrokerConfig
-
-TopicPartition: TypeAlias = tuple[str, int]
 
 OffsetRange: TypeAlias = tuple[int, int]
 """The first offset and the one after the last."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from headrace.broker.port import Broker, NewRecord
+from headrace.clock import now_ms
 from headrace.database.names import Names
 from headrace.database.positions import Starts
 from headrace.errors import CorruptLogError, LeaseHeldError, TopicExistsError
@@ -135,7 +136,7 @@ class Journal:
         if parsed.script is None:
             return ()
         entry = Entry(parsed.text, script=parsed.script)
-        return ((self.topic, InsertedRecord(None, entry.to_bytes(), time.time_ns() // 1_000_000)),)
+        return ((self.topic, InsertedRecord(None, entry.to_bytes(), now_ms())),)
 
     def _append(self, entry: Entry) -> None:
         self._broker.append([NewRecord(self.topic, None, entry.to_bytes(), partition=0)])

@@ -11,9 +11,9 @@ import os
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeAlias
 
 from headrace.errors import ArgumentError, StoreError
+from headrace.records import TopicPartition
 from headrace.state.rocksdb.failures import explained
 from headrace.state.version import Version
 
@@ -24,8 +24,6 @@ OFFSET_UNKNOWN = -4
 _VERSION = 0
 _AT = "#at"
 _CHECKSUM = "#crc32"
-
-TopicPartition: TypeAlias = tuple[str, int]
 
 
 def write_checkpoint(path: Path, offsets: Mapping[TopicPartition, int], *, at: Version | None = None) -> None:

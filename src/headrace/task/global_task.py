@@ -10,7 +10,7 @@ from headrace.clock import now_ms
 from headrace.errors import StoreError, UnsupportedError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
-from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext
+from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext, TopicPartition
 from headrace.state.cache import ThreadCache
 from headrace.task.context import TaskContext
 from headrace.task.handlers import (
@@ -22,7 +22,6 @@ from headrace.task.handlers import (
     processing_handler,
 )
 from headrace.task.nodes import TaskSource, connect, make_nodes
-from headrace.task.partition_group import TopicPartition
 from headrace.task.state_registry import ChangelogEntry
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from headrace.instants import to_timestamp
 from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
 from headrace.processors.columns import Columns
-from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord
+from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord, TopicPartition
 from headrace.task.context import TaskContext
 from headrace.task.failures import headline, place
 from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
@@ -26,8 +26,6 @@ from headrace.timestamps import EXTRACTORS, TimestampExtractor, fail_on_invalid_
 if TYPE_CHECKING:
     from headrace.config import StreamsConfig
     from headrace.topology.task_plan import TaskPlan
-
-TopicPartition: TypeAlias = tuple[str, int]
 
 FEW_RECORDS = 128
 """Records in columns that are not worth another try."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from headrace.records import OffsetAndMetadata
+from headrace.records import OffsetAndMetadata, TopicPartition
 from headrace.task import commit_metadata
 from headrace.task.context import TaskContext
-from headrace.task.partition_group import PartitionGroup, RecordQueue, TopicPartition
+from headrace.task.partition_group import PartitionGroup, RecordQueue
 
 
 class InputProgress:

@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
+from headrace.records import TopicPartition
 from headrace.state.snapshots import apply_snapshot, apply_store_snapshot, snapshot, store_snapshot
-from headrace.task.checkpoint import TopicPartition
 from headrace.task.context import TaskContext
 from headrace.task.partition_group import PartitionGroup
 from headrace.task.schedules import ScheduleSnapshot

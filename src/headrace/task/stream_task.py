@@ -19,13 +19,13 @@ from headrace.errors import StreamsError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.processors.columns import Columns
-from headrace.records import NO_TIMESTAMP, OffsetAndMetadata, RawRecord, RecordContext
+from headrace.records import NO_TIMESTAMP, OffsetAndMetadata, RawRecord, RecordContext, TopicPartition
 from headrace.state.cache import ThreadCache
 from headrace.task.collector import ProducerPort, RecordCollector
 from headrace.task.context import TaskContext
 from headrace.task.handlers import deserialization_handler, processing_handler, production_handler
 from headrace.task.nodes import TaskProcessor, TaskSource, connect, make_nodes
-from headrace.task.partition_group import PartitionGroup, TopicPartition, make_queue
+from headrace.task.partition_group import PartitionGroup, make_queue
 from headrace.task.processing import Processing
 from headrace.task.progress import InputProgress
 from headrace.task.punctuating import Punctuations

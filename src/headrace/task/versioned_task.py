@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.errors import IllegalStateError, StoreError
-from headrace.records import OffsetAndMetadata
+from headrace.records import OffsetAndMetadata, TopicPartition
 from headrace.state.rocksdb.failures import explained
 from headrace.state.rocksdb.task_databases import TaskDatabases
 from headrace.state.rocksdb.visits import CHUNK_BYTES
 from headrace.state.shared_memory import memory_directory
 from headrace.state.version import Version, Visit
 from headrace.task.checkpoint import FILE_NAME as CHECKPOINT
-from headrace.task.checkpoint import TopicPartition, checkpoint_version, read_checkpoint, write_checkpoint
+from headrace.task.checkpoint import checkpoint_version, read_checkpoint, write_checkpoint
 from headrace.task.lock import TaskLock
 from headrace.task.owner import claim
 from headrace.task.snapshot import TaskSnapshot, dump, parse
