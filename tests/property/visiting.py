@@ -223,7 +223,6 @@ class Host:
             with _visiting(driver.task) as versioned:
                 opening = versioned.open(Visit(base, target), snapshot=snapshot, chunk_bytes=self._plan.chunk_bytes)
                 assert not opening.stale
-                assert opening.has_snapshot
                 versioned.start()
                 driver.run(part)
                 driver.settle()

@@ -79,12 +79,17 @@ class Application:
         return {topic: policy for topic, policy in policies.items() if topic not in self.repartition_topics}
 
 
-def lay_out(topology: Topology, settings: Mapping[str, Any], broker: Broker) -> Application:
-    """Check the topology against the broker's topics."""
+def lay_out(
+    topology: Topology, settings: Mapping[str, Any] | StreamsConfig, broker: Broker, *, is_to_run: bool = True
+) -> Application:
+    """Check the topology against the broker's topics.
+
+    Only where the application is to run must the settings of its internal topics fit.
+    """
     config = StreamsConfig(settings)
     configured = topology.configured(config)
     existing = broker.topics()
-    internal = {topic.name for topic in configured.internal_topics()}
+    internal = {topic.name for topic in configured.internal_topics()} if is_to_run else set()
     configs = {name: broker.describe_topic(name).config for name in internal if name in existing}
     plan = plan_topics(configured, existing, configs, address=broker.address)
     return Application(configured, config, plan, plan_levels(configured, plan.sources))

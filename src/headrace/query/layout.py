@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.application.layout import Application
-from headrace.application.levels import plan_levels
-from headrace.application.topics import plan_topics
-from headrace.config import StreamsConfig
+from headrace.errors import UnsupportedError
 from headrace.state.kinds import StoreKind
 
 if TYPE_CHECKING:
-    from headrace.broker.port import Broker
-    from headrace.topology import Topology
+    from headrace.application.layout import Application
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +34,14 @@ class StoreLayout:
         return self.subtopology is None
 
 
-def lay_out_existing(topology: Topology, settings: Mapping[str, Any] | StreamsConfig, broker: Broker) -> Application:
-    """The application over the topics that there are; unlike ``batch.application.lay_out`` it makes none."""
-    config = StreamsConfig(settings)
-    configured = topology.configured(config)
-    plan = plan_topics(configured, broker.topics(), address=broker.address)
-    return Application(configured, config, plan, plan_levels(configured, plan.sources))
+def check_readable(name: str, kind: StoreKind, *, has_topic: bool) -> None:
+    """An UnsupportedError where a store cannot be read outside of its tasks; a topic has to tell what it holds."""
+    if not kind.is_readable:
+        message = f"the store {name!r} cannot be read: an operator keeps it for itself ({kind})"
+        raise UnsupportedError(message)
+    if not has_topic:
+        message = f"the store {name!r} has no changelog: it cannot be read outside of a running task"
+        raise UnsupportedError(message, hint="Leave logging on for stores that are to be read from outside.")
 
 
 def store_layouts(application: Application) -> dict[str, StoreLayout]:

@@ -12,7 +12,7 @@ from headrace.application.progress import Progress
 from headrace.config import StreamsConfig
 from headrace.errors import ArgumentError, UnknownStoreError, UnsupportedError
 from headrace.near_names import did_you_mean
-from headrace.query.layout import StoreLayout
+from headrace.query.layout import StoreLayout, check_readable
 from headrace.query.replica_files import ReplicaDirectory
 from headrace.query.store_follower import StoreFollower
 from headrace.query.tables import partitions_table
@@ -78,12 +78,7 @@ def _shape(fingerprint: Fingerprint, name: str) -> StoreShape:
     if shape.subtopology is None:
         message = f"{name!r} is a global store: it holds what its topic holds"
         raise UnsupportedError(message, hint=f"Read the topic: topics.to_arrow({shape.changelog!r}).")
-    if not StoreKind.parse(shape.format).is_readable:
-        message = f"the store {name!r} cannot be read: an operator keeps it for itself ({shape.format})"
-        raise UnsupportedError(message)
-    if shape.changelog is None:
-        message = f"the store {name!r} has no changelog: it cannot be read outside of a running task"
-        raise UnsupportedError(message, hint="Leave logging on for stores that are to be read from outside.")
+    check_readable(name, StoreKind.parse(shape.format), has_topic=shape.changelog is not None)
     return shape
 
 

@@ -13,10 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import ArgumentError, IllegalStateError, UnknownStoreError, UnsupportedError
+from headrace.application.layout import lay_out
+from headrace.errors import ArgumentError, IllegalStateError, UnknownStoreError
 from headrace.near_names import did_you_mean
 from headrace.query.global_following import GlobalReplica
-from headrace.query.layout import StoreLayout, lay_out_existing, store_layouts
+from headrace.query.layout import StoreLayout, check_readable, store_layouts
 from headrace.query.metadata_values import LagInfo
 from headrace.query.positions import input_position
 from headrace.query.read_only import read_only
@@ -24,7 +25,6 @@ from headrace.query.replica_files import ReplicaDirectory, replica_directory
 from headrace.query.rows import StoreRow, rows_of
 from headrace.query.standby import StandbyListener
 from headrace.query.store_follower import StoreFollower, bounds
-from headrace.serde.defaults import resolve_key_serde
 from headrace.state.query import Query, QueryResult, execute
 
 if TYPE_CHECKING:
@@ -55,8 +55,7 @@ class Replicas:
         self._lock = threading.RLock()
         self._is_closed = False
         self.standbys: list[StandbyListener] = []
-        """Told of every step, in the thread that asks the store."""
-        """Hears how the copies follow."""
+        """Told of every step of the copies, in the thread that asks the store."""
 
     @classmethod
     def of(
@@ -67,7 +66,7 @@ class Replicas:
         directory: Path | None = None,
     ) -> Replicas:
         """Replicas of an application that runs elsewhere, or not at all. No topic is made."""
-        return cls(lay_out_existing(topology, settings, broker), broker, directory)
+        return cls(lay_out(topology, settings, broker, is_to_run=False), broker, directory)
 
     def follow(self, application: Application) -> None:
         """Switch to the application as it is planned now; a store whose partitions changed is copied again."""
@@ -125,7 +124,8 @@ class Replicas:
     def key_serde(self, name: str) -> Serde[Any]:
         """How the keys of a store are written."""
         store = next(iter(self.partitions(name).values()))
-        return resolve_key_serde(store._key_serde, self.application.config)
+        serde: Serde[Any] = store.serdes[0]
+        return serde
 
     def lags(self) -> dict[str, dict[int, LagInfo]]:
         """How far the copies are behind, of every store that has a changelog; global stores have none."""
@@ -136,12 +136,7 @@ class Replicas:
     def layout(self, name: str) -> StoreLayout:
         """What is known of a store that can be read; see ``store`` for those that cannot."""
         layout = self.known_layout(name)
-        if not layout.kind.is_readable:
-            message = f"the store {name!r} cannot be read: an operator keeps it for itself ({layout.kind})"
-            raise UnsupportedError(message)
-        if layout.topic is None and not layout.is_global:
-            message = f"the store {name!r} has no changelog: it cannot be read outside of a running task"
-            raise UnsupportedError(message, hint="Leave logging on for stores that are to be read from outside.")
+        check_readable(name, layout.kind, has_topic=layout.is_global or layout.topic is not None)
         return layout
 
     def known_layout(self, name: str) -> StoreLayout:

@@ -38,8 +38,6 @@ class Opening:
     """The stores to restore before ``start``, with the committed version each is at; None where it is empty."""
     positions: Mapping[TopicPartition, int]
     """Up to where changelogs were applied at those versions: the offsets to go on from. Empty stores need it all."""
-    has_snapshot: bool
-    """Whether what the task remembered was found; if not, it starts as after a restart in Kafka Streams."""
 
 
 class Commit(NamedTuple):
@@ -93,7 +91,7 @@ class VersionedTask:
         self._positions = positions
         stale = self._databases.stale
         found = {**known, **dict(self._found_positions(stale))}
-        return Opening(stale, found, snapshot is not None or visit.base is None)
+        return Opening(stale, found)
 
     def restore(self, store: str, entries: Iterable[ChangelogEntry]) -> int:
         """Apply changelog records to a store; returns how many. One that was stale is up to date after that."""

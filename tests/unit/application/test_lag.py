@@ -6,9 +6,9 @@ from pathlib import Path
 
 from headrace import StreamsBuilder
 from headrace.application.lag import lags
+from headrace.application.layout import lay_out
 from headrace.broker import open_broker
 from headrace.broker.port import NewRecord, OffsetAndMetadata
-from headrace.query.layout import lay_out_existing
 
 
 def test_counts_what_is_there_before_the_first_commit(tmp_path: Path) -> None:
@@ -19,7 +19,7 @@ def test_counts_what_is_there_before_the_first_commit(tmp_path: Path) -> None:
     builder = StreamsBuilder()
     builder.stream("old").to("out")
     builder.stream("new", offset_reset="latest").to("out")
-    application = lay_out_existing(builder.build(), {"application.id": "app"}, broker)
+    application = lay_out(builder.build(), {"application.id": "app"}, broker, is_to_run=False)
 
     assert lags(application, broker) == {("old", 0): 2, ("old", 1): 0}
 

@@ -6,9 +6,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headrace.application.layout import lay_out
 from headrace.batch.reports import BatchReport
 from headrace.errors import IllegalStateError
-from headrace.query.layout import lay_out_existing
 
 
 class EngineDouble:
@@ -27,7 +27,7 @@ class EngineDouble:
         on_failure: Callable[[BaseException], None],
     ) -> None:
         EngineDouble.last = self
-        self.application = lay_out_existing(topology, settings, broker)
+        self.application = lay_out(topology, settings, broker, is_to_run=False)
         self.on_batch, self.on_failure = on_batch, on_failure
         self.is_on = self.is_closed = False
         self.has_new_topics = False

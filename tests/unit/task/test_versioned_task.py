@@ -166,7 +166,7 @@ def test_a_lost_directory_is_reported_and_restored_from_the_changelog(place: Pla
     task = place.task()
     opening = task.open(Visit(Version(0), Version(1)), snapshot=commit.snapshot)
 
-    assert (opening.stale, opening.positions, opening.has_snapshot) == ({"counts": None}, {}, True)
+    assert (opening.stale, opening.positions) == ({"counts": None}, {})
     with pytest.raises(IllegalStateError, match="are not up to date: counts"):
         task.start()
     assert task.restore("counts", changelog) == 2
@@ -187,7 +187,6 @@ def test_a_store_that_fell_behind_needs_only_what_came_since(place: Place) -> No
 
     assert opening.stale == {"counts": Version(0)}
     assert opening.positions == {COUNTS_LOG: 1}
-    assert not opening.has_snapshot
     seven = serdes.long().serialize("", 7)
     task.restore("counts", [(b"k", seven, 5, NO_HEADERS)])
     task.start()
