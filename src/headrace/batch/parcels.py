@@ -14,7 +14,7 @@ class Kind(IntEnum):
     RECORDS = 1
     """Records that another task sent (``payloads``)."""
     RESULT = 2
-    """What a visit hands to the driver (``visiting.VisitResult``); it passes every later level on its way."""
+    """What a visit hands to the driver (``visit_contract.VisitResult``); it passes every later level on its way."""
     FAILURE = 3
     """Why a visit failed (``failures``)."""
 
