@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from headrace.batch.batch_size import FIRST, LEAST, SECONDS, BatchSize
@@ -14,13 +16,14 @@ class Load:
 
     def __init__(self, rate: float, fixed: float = FIXED) -> None:
         self.now, self.rate, self.fixed = 0.0, rate, fixed
+        self.disturbed = 1.0
         self.size = BatchSize(lambda: self.now)
 
     def batch(self, waiting: int = 10**9) -> float:
         self.size.end()
         records = min(waiting, self.size.limit)
         self.size.begin(records)
-        seconds = self.fixed + records / self.rate
+        seconds = (self.fixed + records / self.rate) * self.disturbed
         self.now += seconds
         return seconds
 
@@ -46,6 +49,19 @@ def test_a_busy_machine_does_not_make_batches_smaller_and_smaller(fixed: float) 
     for _ in range(12):
         load.batch()
     assert load.batch() < 1.3 * (SECONDS + FIXED)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_loaded_machine_from_the_start_with_times_that_differ_by_chance(seed: int) -> None:
+    chance = random.Random(seed)
+    load = Load(20_000, fixed=3.0)
+    left, batches = 1_000_000, 0
+    while left > 0 and batches < 60:
+        load.disturbed = 1 + chance.random()
+        left -= min(left, load.size.limit)
+        load.batch()
+        batches += 1
+    assert left <= 0
 
 
 def test_a_rate_that_falls_is_followed_at_once() -> None:
