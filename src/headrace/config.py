@@ -52,7 +52,7 @@ class StreamsConfig:
     def __init__(self, settings: Mapping[str, Any] | StreamsConfig | None = None) -> None:
         if isinstance(settings, StreamsConfig):
             settings = settings.originals
-        self.originals: dict[str, Any] = dict(settings or {})
+        self.originals: dict[str, Any] = _as_dict(settings or {})
         """The settings as the user gave them."""
         self._given = {
             name: SETTINGS[name].value(value) for name, value in self.originals.items() if not _is_handed_on(name)
@@ -190,6 +190,14 @@ class StreamsConfig:
         if timeout < interval:
             message = f"producer.transaction.timeout.ms ({timeout}) is shorter than commit.interval.ms ({interval})"
             raise ConfigError(message, hint="Every transaction would time out: commit more often or raise the timeout.")
+
+
+def _as_dict(settings: Any) -> dict[str, Any]:
+    try:
+        return dict(settings)
+    except (TypeError, ValueError):
+        message = f"the settings are a dict, found {type(settings).__name__}"
+        raise ConfigError(message, hint='Give a dict with Kafka\'s names: {"application.id": "my-app"}.') from None
 
 
 def _is_handed_on(name: str) -> bool:

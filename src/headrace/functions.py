@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
-from headrace.errors import OperatorTypeError
+from headrace.errors import OperatorTypeError, user_line
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def check_function(what: str, function: Any, arity: int, at: str | None, hint: str | None = None) -> None:
@@ -23,6 +27,26 @@ def check_function(what: str, function: Any, arity: int, at: str | None, hint: s
             hint=hint or "Let the function take just these arguments.",
             at=at,
         )
+
+
+def called_as(example: str) -> Callable[[Method], Method]:
+    """Give a constructor an error that shows the right call where its arguments do not fit."""
+
+    def decorated(init: Method) -> Method:
+        signature = inspect.signature(init)
+
+        @functools.wraps(init)
+        def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+            try:
+                signature.bind(self, *args, **kwargs)
+            except TypeError as error:
+                message = f"{type(self).__name__}(): {error}"
+                raise OperatorTypeError(message, hint=f"Call it as {example}.", at=user_line()) from None
+            init(self, *args, **kwargs)
+
+        return cast(Method, checked)
+
+    return decorated
 
 
 def is_async(function: Any) -> bool:

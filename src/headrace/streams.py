@@ -21,7 +21,7 @@ from headrace.errors import (
     TopologyError,
     user_line,
 )
-from headrace.functions import check_function, refuse_async
+from headrace.functions import called_as, check_function, refuse_async
 from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
@@ -78,6 +78,7 @@ class Streams(Face):
     Only one process at a time runs an application: ``start`` in a second one is a LeaseHeldError.
     """
 
+    @called_as('Streams(builder.build(), {"application.id": "my-app"}), further arguments by their names')
     def __init__(
         self,
         topology: Topology,

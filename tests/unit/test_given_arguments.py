@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -20,7 +21,8 @@ from headrace import (
     serdes,
     stores,
 )
-from headrace.errors import ArgumentError, OperatorTypeError, UnknownTopicError
+from headrace.config import StreamsConfig
+from headrace.errors import ArgumentError, ConfigError, OperatorTypeError, UnknownTopicError
 from headrace.functions import takes
 from headrace.instants import to_timestamp
 from headrace.query import KeyQuery, WindowKeyQuery, execute
@@ -110,6 +112,86 @@ class Hexadecimal:
 
     def deserialize(self, topic: str, data: bytes | None) -> int | None:
         return None if data is None else int(data, 16)
+
+
+@pytest.mark.parametrize("taker", [TopologyTestDriver, Streams])
+def test_the_topology_comes_first(taker: Any) -> None:
+    name = taker.__name__
+    with pytest.raises(OperatorTypeError, match=f"{name} takes a topology, found dict") as caught:
+        taker({"application.id": "a"}, copy_topology())
+    assert caught.value.hint == f"The topology comes first: {name}(topology, config)."
+
+
+def test_an_application_needs_a_configuration() -> None:
+    with pytest.raises(OperatorTypeError) as caught:
+        Streams(copy_topology())  # type: ignore[call-arg]
+    assert caught.value.message == "Streams(): missing a required argument: 'config'"
+    assert str(caught.value.hint).startswith('Call it as Streams(builder.build(), {"application.id": "my-app"})')
+    assert __file__ in str(caught.value.at)
+    with pytest.raises(OperatorTypeError, match=r"Streams\(\): too many positional arguments"):
+        Streams(copy_topology(), {"application.id": "a"}, "local")  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("taker", [TopologyTestDriver, Streams])
+@pytest.mark.parametrize("config", ["my-app", 5, copy_topology()])
+def test_a_configuration_is_a_dict(taker: Any, config: Any) -> None:
+    with pytest.raises(ConfigError, match=f"the settings are a dict, found {type(config).__name__}") as caught:
+        taker(copy_topology(), config)
+    assert '{"application.id": "my-app"}' in str(caught.value.hint)
+
+
+def test_a_topic_is_given_by_position_and_serdes_by_their_names() -> None:
+    builder = StreamsBuilder()
+    stream: Any = builder.stream("in")
+    read: Any = builder.stream
+    table: Any = builder.table
+    calls: tuple[tuple[Callable[[], Any], str], ...] = (
+        (lambda: read(serdes.string(), "lines"), "stream(topics, key_serde=..., value_serde=...)"),
+        (lambda: read("lines", serdes.string(), serdes.json), "stream(topics, key_serde=..., value_serde=...)"),
+        (lambda: table("rates", serdes.string()), "table(topic, key_serde=..., value_serde=...)"),
+        (lambda: stream.to("out", serdes.string(), serdes.json()), "to(topic, key_serde=..., value_serde=...)"),
+        (
+            lambda: stream.group_by(lambda key, value: value, serdes.string()),
+            "group_by(mapper, key_serde=..., value_serde=...)",
+        ),
+    )
+    for call, right in calls:
+        with pytest.raises(OperatorTypeError, match="too many positional arguments") as caught:
+            call()
+        assert caught.value.hint == f"Serdes are given by their names: {right}."
+        assert __file__ in str(caught.value.at)
+
+
+@pytest.mark.parametrize("topic", [serdes.string(), 5])
+def test_what_is_no_topic_is_refused_with_the_right_call(topic: Any) -> None:
+    builder: Any = StreamsBuilder()
+    for name in ("stream", "table", "global_table"):
+        with pytest.raises(OperatorTypeError, match="the name of a topic is text") as caught:
+            getattr(builder, name)(topic)
+        assert caught.value.hint == f'The topic comes first: {name}("topic", key_serde=..., value_serde=...).'
+
+
+def test_other_arguments_without_their_names_are_told_which_take_one() -> None:
+    stream: Any = StreamsBuilder().stream("in")
+    with pytest.raises(OperatorTypeError, match="too many positional arguments") as caught:
+        stream.filter(lambda key, value: True, "even")
+    assert caught.value.hint == "Without a name it takes predicate; by their names name."
+
+
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        ("jsn", "json"), ("JSON", "json"), ("strng", "string"), ("str", "string"), (int, "long"), (dict, "json"),
+        ("int32", "integer"), ("bool", "boolean"),
+    ],
+)  # fmt: skip
+def test_a_serde_that_is_nearly_right_is_told(wrong: Any, near: str) -> None:
+    with pytest.raises(OperatorTypeError, match="value_serde must be a serde") as caught:
+        copy_topology(value_serde=wrong)
+    assert str(caught.value.hint).startswith(f"Did you mean {near!r}? Give an object, such as serdes.string()")
+    with pytest.raises(ConfigError, match=r"default\.value\.serde must be a serde") as configured:
+        _ = StreamsConfig({"default.value.serde": wrong}).default_value_serde
+    assert str(configured.value.hint).startswith(f"Did you mean {near!r}?")
 
 
 @pytest.mark.parametrize("given", ["json", serdes.json, serdes.json()], ids=["name", "function", "object"])

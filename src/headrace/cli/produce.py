@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
+from headrace.broker import DEFAULT_BROKER
 from headrace.broker.port import Broker, NewRecord
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.cli.output import counted
@@ -96,7 +98,7 @@ def produce(
     _check_files(files or ())
     with session.broker() as broker:
         written = 0
-        _check_topic(broker, topic, partition)
+        _check_topic(broker, session.address, topic, partition)
         for name in files or ("-",):
             written = _append_all(broker, reader, name, written)
     session.out.note(f"appended {counted(written, 'record')} to {topic}")
@@ -136,12 +138,13 @@ def _delimiter(text: str) -> bytes:
     return unescaped(text)
 
 
-def _check_topic(broker: Broker, topic: str, partition: int | None) -> None:
+def _check_topic(broker: Broker, address: str, topic: str, partition: int | None) -> None:
     try:
         count = len(broker.describe_topic(topic).partitions)
     except UnknownTopicError as error:
         near = error.hint if error.hint and "mean" in error.hint else None
-        error.hint = near or f"Create it first: headrace topics create {topic}"
+        where = "" if address == DEFAULT_BROKER else f" --broker {shlex.quote(address)}"
+        error.hint = near or f"Create it first: headrace topics create {topic}{where}"
         raise
     if partition is not None and partition >= count:
         message = f"topic {topic} has no partition {partition}"

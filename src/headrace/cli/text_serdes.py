@@ -20,6 +20,7 @@ import orjson
 from headrace import serde as serdes
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.errors import SerializationError
+from headrace.near_names import did_you_mean
 from headrace.serde.contract import Serde, shorten
 from headrace.windows import Windowed
 
@@ -110,7 +111,8 @@ def text_serde(name: str) -> TextSerde:
     if kind in _COMPOUND and rest:
         return _COMPOUND[kind](name, rest)
     message = f"unknown serde {name!r}"
-    raise UsageError(message, hint=f"Choose one of: {NAMES}.")
+    near = did_you_mean(kind, [*_SIMPLE, *_COMPOUND], shown=str)
+    raise UsageError(message, hint=f"{'' if near is None else near + ' '}Choose one of: {NAMES}.")
 
 
 def _utf8(text: bytes) -> str:

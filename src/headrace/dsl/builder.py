@@ -235,7 +235,7 @@ class StreamsBuilder(Face):
 
 
 def _topics(topics: str | Iterable[str]) -> tuple[str, ...]:
-    names_given = (topics,) if isinstance(topics, str) else tuple(topics)
+    names_given = tuple(topics) if isinstance(topics, Iterable) and not isinstance(topics, str) else (topics,)
     for topic in names_given:
         _check_topic(topic, "stream")
     return names_given
@@ -244,7 +244,8 @@ def _topics(topics: str | Iterable[str]) -> tuple[str, ...]:
 def _check_topic(topic: Any, operator_name: str) -> None:
     if not isinstance(topic, str):
         message = f"{operator_name}(): the name of a topic is text, not {topic!r}"
-        raise OperatorTypeError(message, at=user_line())
+        hint = f'The topic comes first: {operator_name}("topic", key_serde=..., value_serde=...).'
+        raise OperatorTypeError(message, hint=hint, at=user_line())
 
 
 def _check_store(store: Any) -> None:

@@ -11,7 +11,7 @@ from headrace import functions
 from headrace.dsl.keywords import with_keywords
 from headrace.errors import OperatorTypeError, user_line
 from headrace.near_names import did_you_mean
-from headrace.serde.given import given_serde
+from headrace.serde.given import given_serde, is_serde
 
 if TYPE_CHECKING:
     from headrace.serde.contract import Serde
@@ -31,7 +31,7 @@ def operator_with(keywords: type) -> Callable[[Method], Method]:
 
 
 def _checked(method: Method, signature: inspect.Signature) -> Method:
-    names = [name for name in signature.parameters if name != "self"]
+    parameters = [each for name, each in signature.parameters.items() if name != "self"]
 
     @functools.wraps(method)
     def checked(*args: Any, **kwargs: Any) -> Any:
@@ -40,7 +40,7 @@ def _checked(method: Method, signature: inspect.Signature) -> Method:
         except TypeError as error:
             # The class that the user has in hand, not one that it inherits the method from.
             name = f"{type(args[0]).__name__}.{method.__name__}" if args else method.__qualname__
-            raise _argument_error(name, names, kwargs, error) from None
+            raise _argument_error(name, parameters, args[1:], kwargs, error) from None
         _take_serdes(bound.arguments)
         _check_callbacks(method.__name__, bound.arguments)
         return method(*bound.args, **bound.kwargs)
@@ -72,17 +72,34 @@ def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *a
     try:
         signature.bind(*fixed, *args, **kwargs)
     except TypeError as error:
-        raise _argument_error(name, list(signature.parameters)[len(fixed) :], kwargs, error) from None
+        parameters = list(signature.parameters.values())[len(fixed) :]
+        raise _argument_error(name, parameters, args, kwargs, error) from None
     _take_serdes(kwargs)
     return function(*fixed, *args, **kwargs)
 
 
-def _argument_error(name: str, names: list[str], kwargs: dict[str, Any], error: TypeError) -> OperatorTypeError:
+def _argument_error(
+    name: str, parameters: list[inspect.Parameter], args: tuple[Any, ...], kwargs: dict[str, Any], error: TypeError
+) -> OperatorTypeError:
+    names = [each.name for each in parameters]
     unknown = next((given for given in kwargs if given not in names), None)
     if unknown is None:
-        return OperatorTypeError(f"{name}(): {error}", hint=f"It takes {', '.join(names)}.", at=user_line())
+        hint = _right_call(name.rpartition(".")[2], parameters, args) or f"It takes {', '.join(names)}."
+        return OperatorTypeError(f"{name}(): {error}", hint=hint, at=user_line())
     hint = did_you_mean(unknown, names, shown="{}=".format) or f"It takes {', '.join(names)}."
     return OperatorTypeError(f"{name}() has no argument {unknown!r}", hint=hint, at=user_line())
+
+
+def _right_call(method: str, parameters: list[inspect.Parameter], args: tuple[Any, ...]) -> str | None:
+    """What to write where more is given by position than there is; serdes are what people give so."""
+    placed = [each.name for each in parameters if each.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    named = [each.name for each in parameters if each.kind is inspect.Parameter.KEYWORD_ONLY]
+    serdes = [f"{name}=..." for name in named if name.endswith("serde")]
+    if serdes and any(is_serde(each) for each in args):
+        return f"Serdes are given by their names: {method}({', '.join([*placed, *serdes])})."
+    if len(args) > len(placed) and named:
+        return f"Without a name it takes {', '.join(placed) or 'nothing'}; by their names {', '.join(named)}."
+    return None
 
 
 def check_function(function: Any, arity: int, *, operator: str, argument: str, with_key: bool = True) -> None:

@@ -17,6 +17,7 @@ from headrace.clock import now_ms
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
 from headrace.errors import ArgumentError, UnknownTopicError, user_line
+from headrace.functions import called_as
 from headrace.instants import Instant, to_timestamp
 from headrace.metrics import MetricName, StreamsMetrics
 from headrace.near_names import did_you_mean
@@ -69,6 +70,7 @@ class TopologyTestDriver(StoreAccess):
     ('a', 'X')
     """
 
+    @called_as('TopologyTestDriver(builder.build(), {"application.id": "my-app"})')
     def __init__(
         self,
         topology: Topology,
@@ -79,7 +81,7 @@ class TopologyTestDriver(StoreAccess):
     ) -> None:
         """``in_batches`` sends records through the loops of an engine, in batches of one: results are the same."""
         check_topology(topology, "TopologyTestDriver")
-        given = dict(config.originals if isinstance(config, StreamsConfig) else config or {})
+        given = dict(StreamsConfig(config).originals)
         given.setdefault("application.id", f"topology-test-driver-{random.getrandbits(32)}")
         self.config = StreamsConfig({**_NO_THROTTLE, **given})
         self._wall_clock_ms = now_ms() if wall_clock_ms is None else to_timestamp(wall_clock_ms, "wall_clock_ms")

@@ -450,5 +450,8 @@ def check_topology(given: Any, taker: str) -> None:
     """Refuse what is no topology, above all a builder that was not built."""
     if not isinstance(given, Topology):
         message = f"{taker} takes a topology, found {type(given).__name__}"
-        hint = f"Build it first: {taker}(builder.build(), config)."
+        if isinstance(given, (Mapping, StreamsConfig)):
+            hint = f"The topology comes first: {taker}(topology, config)."
+        else:
+            hint = f"Build it first: {taker}(builder.build(), config)."
         raise OperatorTypeError(message, hint=hint, at=user_line())

@@ -174,6 +174,7 @@ def test_a_line_that_is_no_record_is_named(
         (("line",), 3, "Did you mean 'lines'?"),
         (("lines", "missing.txt"), 3, "there is no file missing.txt"),
         (("lines", "--value-serde", "text"), 2, "unknown serde 'text'"),
+        (("lines", "--value-serde", "jsn"), 2, "hint: Did you mean json? Choose one of: string"),
         (("lines", "--value-serde", "windowed:string"), 2, "how long the windows are"),
         (("lines", "--value-serde", "avro:missing.avsc"), 3, "there is no schema file missing.avsc"),
         (("lines", "-K", ""), 2, "the key delimiter is empty"),
