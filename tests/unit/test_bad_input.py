@@ -460,7 +460,10 @@ def test_undecodable_bytes_stop_the_task_by_default() -> None:
 
     assert caught.value.message == "a record could not be deserialized: long() expected 8 bytes, found 4"
     assert caught.value.detail == "bytes b'four'"
-    assert str(caught.value.hint).startswith("Set deserialization.exception.handler to log_and_continue")
+    assert str(caught.value.hint).startswith(
+        "Was the topic written with another serde? Its source takes key_serde= and value_serde=."
+        " Set deserialization.exception.handler to log_and_continue"
+    )
     assert caught.value.at == "node source, record in-0@0"
 
 

@@ -56,6 +56,10 @@ SerdeFor: TypeAlias = Writes[Written] | Callable[[], Writes[Written]] | SerdeNam
 """The same where any serde does that can at least write ``Written``."""
 
 
+OTHER_SERDE = "Was the topic written with another serde?"
+"""What to ask first where bytes make no sense."""
+
+
 def wrong_type(serde: str, expected: str, value: Any, *, hint: str | None = None) -> WrongTypeError:
     """The error of ``serde`` when asked to write a ``value`` that is not ``expected``."""
     found = type(value).__name__
@@ -66,8 +70,7 @@ def wrong_type(serde: str, expected: str, value: Any, *, hint: str | None = None
 def wrong_length(serde: str, expected: int, data: bytes) -> SerializationError:
     """The error of ``serde`` when asked to read ``data`` that does not have ``expected`` bytes."""
     message = f"{serde} expected {expected} byte{'s' if expected != 1 else ''}, found {len(data)}"
-    hint = "Was the topic written with another serde?"
-    return SerializationError(message, detail=f"bytes {shorten(bytes(data))}", hint=hint)
+    return SerializationError(message, detail=f"bytes {shorten(bytes(data))}", hint=OTHER_SERDE)
 
 
 def shorten(value: Any, limit: int = 80) -> str:

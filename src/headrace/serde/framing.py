@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 
 from headrace.errors import SerializationError
-from headrace.serde.contract import shorten
+from headrace.serde.contract import OTHER_SERDE, shorten
 from headrace.serde.varint import read_varint, write_varint
 
 _PREFIX = struct.Struct(">bI")
@@ -44,5 +44,5 @@ def read_message_indexes(data: bytes) -> tuple[tuple[int, ...], bytes]:
             indexes.append(index)
     except ValueError as error:
         message = f"expected the message indexes of a Protobuf record, found {shorten(bytes(data))}"
-        raise SerializationError(message, hint="Was the topic written with another serde?") from error
+        raise SerializationError(message, hint=OTHER_SERDE) from error
     return tuple(indexes) or (0,), data[position:]

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from headrace.errors import SerializationError
-from headrace.serde.contract import shorten, wrong_length, wrong_type
+from headrace.serde.contract import OTHER_SERDE, shorten, wrong_length, wrong_type
 
 _CANONICAL_NAN = b"\x7f\xf8\x00\x00\x00\x00\x00\x00"
 _JAVA_UUID = re.compile(r"([0-9a-fA-F]{1,16})-" * 4 + r"([0-9a-fA-F]{1,16})", re.ASCII)
@@ -175,7 +175,7 @@ class BooleanSerde(_Named):
             raise wrong_length(self.name, 1, data)
         if data[0] > 1:
             message = f"boolean() expected the byte 0 or 1, found {data[0]}"
-            raise SerializationError(message, hint="Was the topic written with another serde?")
+            raise SerializationError(message, hint=OTHER_SERDE)
         return data[0] == 1
 
 
@@ -200,7 +200,7 @@ class UuidSerde(_Named):
         groups = _JAVA_UUID.fullmatch(str(data, "utf-8", "replace")) if len(data) <= _UUID_TEXT_SIZE else None
         if groups is None:
             message = f"uuid() expected a UUID as text, found {shorten(bytes(data))}"
-            raise SerializationError(message, hint="Was the topic written with another serde?")
+            raise SerializationError(message, hint=OTHER_SERDE)
         return UUID(fields=_uuid_fields([int(group, 16) for group in groups.groups()]))
 
 

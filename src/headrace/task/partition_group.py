@@ -16,6 +16,7 @@ from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
 from headrace.processors.columns import Columns
 from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord, TopicPartition
+from headrace.serde.contract import OTHER_SERDE
 from headrace.task.context import TaskContext
 from headrace.task.failures import headline, place
 from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
 FEW_RECORDS = 128
 """Records in columns that are not worth another try."""
 
+_ITS_SERDE = "Its source takes key_serde= and value_serde=."
+_SKIP_UNREADABLE = (
+    "Set deserialization.exception.handler to log_and_continue, or to your own, to go on without such records."
+)
 _EXTRACTOR = (
     "An extractor is called as extractor(record, partition_time) and returns whole milliseconds since 1970 (not the "
     "seconds of time.time()) or a datetime; a negative number drops the record."
@@ -290,10 +295,16 @@ class RecordQueue:
             raise StreamsError(
                 message,
                 detail=getattr(error, "detail", None),
-                hint="Set deserialization.exception.handler to log_and_continue, or to your own, to skip such records.",
+                hint=_unreadable_hint(error),
                 at=place,
             ) from error
         task.drop("the record could not be deserialized", node, raw)
+
+
+def _unreadable_hint(error: Exception) -> str:
+    """The serde comes first: most such records are what another one wrote."""
+    asked = getattr(error, "hint", None) or OTHER_SERDE
+    return " ".join((asked, *((_ITS_SERDE,) if "serde" in asked else ()), _SKIP_UNREADABLE))
 
 
 class PartitionGroup:
