@@ -52,6 +52,14 @@ def exits() -> None:
     sys.exit(3)
 
 
+def interrupts() -> None:
+    raise KeyboardInterrupt
+
+
+def gives_up() -> None:
+    raise GeneratorExit("enough")
+
+
 def forks() -> None:
     child = os.fork()
     if not child:
@@ -82,8 +90,47 @@ def shouting(bad: Callable[[], None]) -> Topology:
         return value.upper()
 
     builder = StreamsBuilder()
-    builder.stream("in").map_values(shout).to("out")
+    builder.stream("in").map_values(shout, name="shout").to("out")
     return builder.build()
+
+
+def test_an_interrupt_that_no_ctrl_c_has_sent_is_one_error(tmp_path: Path, broker: EmbeddedBroker) -> None:
+    failures: list[BaseException] = []
+    with LocalEngine(shouting(interrupts), settings(tmp_path), broker, on_failure=failures.append) as engine:
+        engine.start()
+        with pytest.raises(ProcessingError, match="a function raised KeyboardInterrupt") as raised:
+            engine.run_until_idle()
+    assert failures == [raised.value]
+    assert str(raised.value.at).endswith("node shout, task 0_0, record in-0@1")
+    assert f"{__file__}:{interrupts.__code__.co_firstlineno + 1}, " in str(raised.value.at)
+    assert str(raised.value.hint).startswith("Raise an Exception instead")
+
+
+def test_an_interrupt_in_the_main_thread_may_be_a_real_one(tmp_path: Path, broker: EmbeddedBroker) -> None:
+    # Whoever started the tests in the background may have had Ctrl-C ignored.
+    earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with LocalEngine(shouting(interrupts), settings(tmp_path), broker) as engine, pytest.raises(KeyboardInterrupt):
+            engine.run_until_idle()
+    finally:
+        signal.signal(signal.SIGINT, earlier)
+
+
+@pytest.mark.parametrize("bad", [exits, gives_up])
+def test_so_is_a_processor_that_wants_to_end_all_when_it_begins(
+    bad: Callable[[], None], tmp_path: Path, broker: EmbeddedBroker
+) -> None:
+    class Quits(Processor):
+        def init(self, context: Any) -> None:
+            bad()
+
+        def process(self, record: Record[Any, Any]) -> None: ...
+
+    builder = StreamsBuilder()
+    builder.stream("in").process(Quits, name="quits")
+    with LocalEngine(builder.build(), settings(tmp_path), broker) as engine, pytest.raises(ProcessingError) as raised:
+        engine.run_until_idle()
+    assert str(raised.value.at).endswith("node quits, task 0_0, the start of the task")
 
 
 @pytest.mark.parametrize(
@@ -93,6 +140,7 @@ def shouting(bad: Callable[[], None]) -> Topology:
         (loops, "a function did not return for 0.5 s"),
         (hides, "a function did not return for 0.5 s"),
         (exits, "a function ended its process (exit code 3)"),
+        (gives_up, "a function raised GeneratorExit: enough"),
     ],
 )
 def test_a_function_that_does_not_come_back_is_named_with_its_record(
@@ -105,8 +153,9 @@ def test_a_function_that_does_not_come_back_is_named_with_its_record(
         engine.run_until_idle()
     assert raised.value.message == said
     assert raised.value.at is not None
-    place, task, record = raised.value.at.split(", ")
+    place, *node, task, record = raised.value.at.split(", ")
     assert (task, record) == ("task 0_0", "record in-0@1")
+    assert node == (["node shout"] if bad in (exits, gives_up) else [])
     file, line = place.split(":")
     assert file == __file__
     inside = loops if bad is hides else bad

@@ -223,10 +223,17 @@ class AsksRecord(Processor):
         self.context.forward(record.vlaue)
 
 
-@pytest.mark.parametrize(("supplier", "value"), [(Upper, None), (Half, "x")])
-def test_what_the_data_may_have_caused_is_no_mistake_in_the_program(supplier: Any, value: Any) -> None:
+@pytest.mark.parametrize(
+    ("supplier", "value", "first"),
+    [
+        (Upper, None, "Set processing.exception.handler to log_and_continue"),
+        (Half, "x", "Does the function get the type that it expects? The serde of the source says which: text,"),
+    ],
+)
+def test_what_the_data_may_have_caused_is_no_mistake_in_the_program(supplier: Any, value: Any, first: str) -> None:
     hint = str(fails_with(supplier, value).hint)
-    assert hint.startswith("Set processing.exception.handler to log_and_continue")
+    assert hint.startswith(first)
+    assert "Set processing.exception.handler to log_and_continue" in hint
     assert hint.endswith("Where the function is wrong, correct it and start again: nothing was skipped.")
 
 

@@ -12,15 +12,17 @@ from types import FrameType
 from headrace.errors import ProcessingError
 from headrace.records import RawRecord
 from headrace.task.context import TaskContext
-from headrace.task.failures import line_of, raised_at
+from headrace.task.failures import QUITTING, headline, line_of, noted_node, raised_at
 
 _LOOKS = 4
 """How often the watch looks while the time runs out."""
 
 
 @contextmanager
-def user_code(context: TaskContext) -> Iterator[None]:
-    """Run functions of users: one that stays at a record, or exits, is a ProcessingError.
+def user_code(context: TaskContext, outside: str = "a punctuation") -> Iterator[None]:
+    """Run functions of users: one that stays at a record, or wants all to end, is a ProcessingError.
+
+    ``outside`` says where they are called when there is no record.
 
     ``consumer.max.poll.interval.ms`` says how long one may stay, as it says in Kafka when a thread counts as stuck. The
     watch is a timer that interrupts the main thread, whatever it does; other threads cannot be interrupted. A process
@@ -30,15 +32,34 @@ def user_code(context: TaskContext) -> Iterator[None]:
     try:
         with _watch(context, context.config.max_poll_interval_ms / 1000):
             yield
-    except SystemExit as error:
+    except QUITTING as error:
         if os.getpid() != process:
-            os._exit(error.code if isinstance(error.code, int) else bool(error.code))
-        message = f"a function ended its process (exit code {error.code})"
-        hint = "Raise an error instead: a worker runs other tasks too."
-        raise ProcessingError(message, hint=hint, at=_place(context, raised_at(error))) from error
+            os._exit(_exit_code(error))
+        if isinstance(error, KeyboardInterrupt) and _may_be_ctrl_c():
+            raise
+        raise _quit(error, _place(context, raised_at(error), noted_node(error), outside)) from error
     finally:
         if os.getpid() != process:
             os._exit(1)
+
+
+def _exit_code(error: BaseException) -> int:
+    code = error.code if isinstance(error, SystemExit) else 1
+    return code if isinstance(code, int) else bool(code)
+
+
+def _may_be_ctrl_c() -> bool:
+    """Only the main thread hears of Ctrl-C, and only where it is not ignored: else a function has raised it itself."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+
+
+def _quit(error: BaseException, at: str) -> ProcessingError:
+    if isinstance(error, SystemExit):
+        message = f"a function ended its process (exit code {error.code})"
+        return ProcessingError(message, hint="Raise an error instead: a worker runs other tasks too.", at=at)
+    hint = f"Raise an Exception instead: {type(error).__name__} means that Python itself ends something."
+    return ProcessingError(f"a function raised {headline(error)}", hint=hint, at=at)
 
 
 @contextmanager
@@ -69,7 +90,8 @@ def _watch(context: TaskContext, seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def _place(context: TaskContext, line: str | None) -> str:
+def _place(context: TaskContext, line: str | None, node: str | None = None, outside: str = "a punctuation") -> str:
     record = context.record_context
-    read = f"record {record.metadata}" if record is not None and record.topic is not None else "a punctuation"
-    return ", ".join(place for place in (line, f"task {context.task_id}", read) if place is not None)
+    read = f"record {record.metadata}" if record is not None and record.topic is not None else outside
+    places = (line, node and f"node {node}", f"task {context.task_id}", read)
+    return ", ".join(place for place in places if place is not None)

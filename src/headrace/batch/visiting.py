@@ -116,7 +116,8 @@ class _OpenTask:
         self._clock, self._input = clock, VisitInput(request, broker)
         with broker.stage(self._application.id, batch.epoch, batch.batch_id, request.attempt) as stage:
             self._output.begin(request, stage, sent)
-            restored = self._begin(request)
+            with user_code(task.context, "the start of the task"):
+                restored = self._begin(request)
             reach(STARTED)
             with user_code(task.context):
                 self._input.feed(task, batch.now_ms)

@@ -20,6 +20,21 @@ _LIBRARIES = tuple(
 )
 
 
+QUITTING = (SystemExit, KeyboardInterrupt, GeneratorExit)
+"""What a function may raise that is no Exception. Whoever runs the task says what it is; no handler does."""
+
+
+def note_node(error: BaseException, node: str) -> None:
+    """Remember which node ``error`` left first, for ``noted_node``."""
+    if noted_node(error) is None:
+        vars(error)["headrace_node"] = node
+
+
+def noted_node(error: BaseException) -> str | None:
+    """The node that ``error`` left first; None where it went through none."""
+    return vars(error).get("headrace_node")
+
+
 def raised_at(error: BaseException) -> str | None:
     """``file:line`` of the user's program where ``error`` came from; None where no line of it took part.
 
@@ -73,9 +88,17 @@ def processing_error(
     return ProcessingError(
         headline(error),
         detail=_joined(during, details(error)),
-        hint=remedy(error) or (_GO_ON_OR_CORRECT if isinstance(error, (TypeError, AttributeError)) else _GO_ON),
+        hint=remedy(error) or _way_on(error),
         at=place(error, node, context),
     )
+
+
+def _way_on(error: BaseException) -> str:
+    if not isinstance(error, (TypeError, AttributeError)):
+        return _GO_ON
+    # Nulls come with any serde.
+    is_null = "NoneType" in str(error)
+    return _GO_ON_OR_CORRECT if is_null else f"{_IS_IT_THE_SERDE} {_GO_ON_OR_CORRECT}"
 
 
 def remedy(error: BaseException) -> str | None:
@@ -146,6 +169,10 @@ _LINE = re.compile(r"^(?!node |record ).*:\d+$")
 _PROCESSORS = (Processor, FixedKeyProcessor)
 _GO_ON = "Set processing.exception.handler to log_and_continue, or to your own, to go on without such records."
 _GO_ON_OR_CORRECT = f"{_GO_ON} Where the function is wrong, correct it and start again: nothing was skipped."
+_IS_IT_THE_SERDE = (
+    "Does the function get the type that it expects? The serde of the source says which: text, without key_serde= and"
+    " value_serde=."
+)
 _WRONG_CALL = re.compile(r"\(\) (takes|missing|got) .*argument")
 _MISTAKE = "This looks like a mistake in the program: correct it and start again, nothing was skipped."
 ONE_RECORD = "forward() takes one record: record.with_value(...), or Record(key, value, timestamp)."

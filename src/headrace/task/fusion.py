@@ -25,6 +25,7 @@ from headrace.processors.results import as_many, as_pair
 from headrace.processors.stateless import Fusible
 from headrace.records import Record
 from headrace.task.context import Take
+from headrace.task.failures import QUITTING
 
 MAX_DEPTH = 6
 """Operators that are nested in one function. Python allows twenty nested blocks; a flat map needs two of them."""
@@ -40,12 +41,16 @@ DECIDED = (
 """Errors that the node where they happened has handled, and errors that no record caused."""
 
 
+CAUGHT = (Exception, *QUITTING)
+"""What the node hears of where a function raised it."""
+
+
 class Operator(NamedTuple):
     """An operator to be fused: what it does, what hears of its errors, and what follows."""
 
     does: Fusible | None
     """None for a source, which does nothing and guards nothing."""
-    on_error: Callable[[Record[Any, Any], Exception], None] | None
+    on_error: Callable[[Record[Any, Any], BaseException], None] | None
     children: tuple[Operator | Take, ...] = ()
 
     @property
@@ -99,6 +104,7 @@ class _Writer:
         self.names: dict[str, Any] = {
             "Record": Record,
             "DECIDED": DECIDED,
+            "CAUGHT": CAUGHT,
             "as_many": as_many,
             "as_pair": as_pair,
         }
@@ -116,7 +122,7 @@ class _Writer:
         getattr(self, "_" + operator.does.kind)(operator, key, value, depth + 1)
         self.line(depth, "except DECIDED:")
         self.line(depth + 1, "raise")
-        self.line(depth, "except Exception as error:")
+        self.line(depth, "except CAUGHT as error:")
         self.line(
             depth + 1, f"{self._name(operator.on_error, 'failed')}(Record({key}, {value}, timestamp, headers), error)"
         )

@@ -23,8 +23,8 @@ from headrace.serde.primitives import StringSerde
 from headrace.serde.windowed import InnerKeyPartitioner
 from headrace.task.column_writer import column_writer
 from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, Take, TaskContext
-from headrace.task.failures import details, headline, place, processing_error, remedy
-from headrace.task.fusion import DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
+from headrace.task.failures import QUITTING, details, headline, note_node, place, processing_error, remedy
+from headrace.task.fusion import CAUGHT, DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
 from headrace.task.handlers import Decision, ErrorHandlerContext, ask
 from headrace.topology import nodes as specs
 from headrace.topology.task_plan import PlanNode, TaskPlan
@@ -80,6 +80,9 @@ class TaskProcessor:
             self.processor.init(self.context)
         except Exception as error:
             raise _lifecycle_error("initialized", self.name, error) from error
+        except QUITTING as error:
+            note_node(error, self.name)
+            raise
 
     def close(self) -> None:
         try:
@@ -100,12 +103,15 @@ class TaskProcessor:
                 run(record)
             except DECIDED:
                 raise
-            except Exception as error:
+            except CAUGHT as error:
                 on_error(record, error)
 
         return process
 
-    def on_error(self, record: Record[Any, Any], error: Exception) -> None:
+    def on_error(self, record: Record[Any, Any], error: BaseException) -> None:
+        if not isinstance(error, Exception):
+            note_node(error, self.name)
+            raise error
         if self._handler is None:
             raise error
         handle_processing_error(self._task, self._handler, self.name, record, error)

@@ -9,6 +9,7 @@ from headrace.errors import ProcessingError, TaskCorruptedError, TaskMigratedErr
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, RecordContext
 from headrace.task.context import TaskContext
+from headrace.task.failures import QUITTING, note_node
 from headrace.task.handlers import Handle
 from headrace.task.nodes import handle_processing_error
 from headrace.task.partition_group import PartitionGroup
@@ -81,6 +82,9 @@ class Punctuations:
                 else:
                     self._sensor.timed(punctuation.punctuator, now_ms)
             except (ProcessingError, TaskCorruptedError, TaskMigratedError):
+                raise
+            except QUITTING as error:
+                note_node(error, punctuation.node)
                 raise
             except Exception as error:
                 self._context.record_context = context
