@@ -360,6 +360,7 @@ WITHOUT_EFFECT: Mapping[str, str] = {
 ON_KAFKA: Mapping[str, str] = {
     "processing.guarantee": "every record takes effect exactly once, whatever is set",
     "replication.factor": "the embedded broker keeps one copy",
+    "staging.dir": "with the embedded broker output waits in its own directory",
     **dict.fromkeys(
         (
             "security.protocol",

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import headrace
+from headrace.broker.config import BrokerConfig, broker_settings
+from headrace.broker.kafka.client_settings import admin_settings
 from headrace.config import StreamsConfig
 from headrace.lifecycle.preflight import warn_of_idle_settings
 from headrace.settings import ON_KAFKA, SETTINGS, WITHOUT_EFFECT
@@ -49,6 +51,16 @@ def test_a_setting_is_read_or_listed_as_without_effect(name: str) -> None:
 def test_nothing_else_is_listed() -> None:
     assert not {*WITHOUT_EFFECT, *ON_KAFKA} - set(SETTINGS)
     assert not WITHOUT_EFFECT.keys() & ON_KAFKA.keys()
+
+
+@pytest.mark.parametrize("name", ON_KAFKA)
+def test_what_has_an_effect_on_kafka_gets_there(name: str) -> None:
+    """Connections and security are for librdkafka; the rest is read where an application's broker is opened."""
+    value = "SSL" if name == "security.protocol" else 12_345
+    config = BrokerConfig("localhost:9092", broker_settings({name: value}))
+    assert config.settings == {name: value}
+    given = admin_settings(config)
+    assert value in given.values() or name in {"processing.guarantee", "replication.factor", "staging.dir"}
 
 
 def test_settings_without_effect_are_told_of_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
