@@ -67,6 +67,14 @@ def mistake(database: Database, statement: str) -> SqlError:
         ("INSERT INOT orders VALUES (1, 'tea', 2);", "Did you mean INTO?"),
         ("INSERT INTO orders (id) VALEUS (1);", "Did you mean VALUES?"),
         ("SELECT * FROM orders WHERE item == 'tea' EMIT CHANGES;", "Equality is one =."),
+        (
+            "UPDATE orders SET amount = 1;",
+            "There is no UPDATE: INSERT INTO a row of the same key, which takes the place of the one before.",
+        ),
+        (
+            "DELETE FROM orders;",
+            "There is no DELETE: a row of a table goes with a record of its key and no value in the topic.",
+        ),
         ("SELECT * FROM customers ORDER BY name;", "There is no ORDER BY: sort the rows where they are used."),
     ],
 )
@@ -159,6 +167,16 @@ def test_a_misspelt_type(database: Database, type_: str, hint: str) -> None:
     statement = f"CREATE STREAM x (a INT KEY, b {type_}) WITH (kafka_topic='orders', value_format='JSON');"
     found = mistake(database, statement)
     assert (found.code, found.hint) == ("name.type", f"{hint}{TYPES}")
+
+
+def test_a_misspelt_type_of_a_cast(database: Database) -> None:
+    found = mistake(database, "SELECT CAST(id AS STRNG) FROM orders EMIT CHANGES;")
+    assert (found.code, found.hint) == ("type.cast", f"Did you mean STRING? {TYPES}")
+
+
+def test_types_that_are_not_compared(database: Database) -> None:
+    found = mistake(database, "SELECT id FROM orders WHERE amount > '3' EMIT CHANGES;")
+    assert (found.code, found.hint) == ("type.compare", "CAST makes one of them the type of the other.")
 
 
 @pytest.mark.parametrize(

@@ -16,12 +16,25 @@ from headrace.sql.functions.registry import Registry
 from headrace.sql.text.format import shown
 from headrace.sql.tree import expressions as e
 from headrace.sql.tree.names import quoted
-from headrace.sql.tree.types import BIGINT, BOOLEAN, BY_NAME, DOUBLE, INTEGER, STRING, Array, Map, SqlType, Struct
+from headrace.sql.tree.types import (
+    BIGINT,
+    BOOLEAN,
+    BY_NAME,
+    DOUBLE,
+    INTEGER,
+    STRING,
+    Array,
+    Map,
+    Registered,
+    SqlType,
+    Struct,
+)
 from headrace.sql.types.casts import CastError, cast_of
 from headrace.sql.types.coercion import is_number
 from headrace.sql.types.decimals import type_of_number
 from headrace.sql.types.numbers import parse_decimal
 from headrace.sql.types.trimming import trimmed
+from headrace.sql.types.type_names import hint_for_type
 
 
 @dataclass(frozen=True)
@@ -116,7 +129,8 @@ def _cast(scope: Scope, tree: e.Cast) -> b.Bound:
         try:
             cast_of(value.type, tree.type)
         except CastError as error:
-            raise SqlError("type.cast", str(error), offset=tree.at) from error
+            hint = hint_for_type(tree.type.name) if isinstance(tree.type, Registered) else None
+            raise SqlError("type.cast", str(error), hint=hint, offset=tree.at) from error
     return b.Guarded(b.CastTo(value, tree.type), f"CAST AS {tree.type}", tree.type)
 
 

@@ -17,7 +17,8 @@ def check_comparable(left: SqlType | None, operator: str, right: SqlType | None,
         hint = "IS NULL and IS NOT NULL test for it."
         raise SqlError("type.compare", f"{operator} does not compare NULL{other}", hint=hint, offset=at)
     if not _is_comparable(left, operator, right):
-        raise SqlError("type.compare", f"{operator} does not compare {left} with {right}", offset=at)
+        message = f"{operator} does not compare {left} with {right}"
+        raise SqlError("type.compare", message, hint="CAST makes one of them the type of the other.", offset=at)
 
 
 def _is_comparable(left: SqlType, operator: str, right: SqlType) -> bool:

@@ -9,30 +9,8 @@ from headrace.near_names import did_you_mean
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
 from headrace.sql.tree.names import quoted
-from headrace.sql.tree.types import BY_NAME, Array, Field, Map, Registered, SqlType, Struct
-
-_KNOWN_TYPES = (
-    "Types are BOOLEAN, INTEGER, BIGINT, DOUBLE, DECIMAL(p, s), STRING, BYTES, DATE, TIME, TIMESTAMP, ARRAY<t>,"
-    " MAP<k, v>, STRUCT<...>, and those of CREATE TYPE."
-)
-_ELSEWHERE = {
-    "BOOL": "BOOLEAN",
-    "TINYINT": "INTEGER",
-    "SMALLINT": "INTEGER",
-    "INT32": "INTEGER",
-    "LONG": "BIGINT",
-    "INT64": "BIGINT",
-    "FLOAT": "DOUBLE",
-    "REAL": "DOUBLE",
-    "NUMERIC": "DECIMAL(p, s)",
-    "NUMBER": "DECIMAL(p, s)",
-    "TEXT": "STRING",
-    "CHAR": "STRING",
-    "BINARY": "BYTES",
-    "BLOB": "BYTES",
-    "DATETIME": "TIMESTAMP",
-}
-"""Types under the names that they have in other dialects."""
+from headrace.sql.tree.types import Array, Field, Map, Registered, SqlType, Struct
+from headrace.sql.types.type_names import hint_for_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +65,5 @@ class Catalog:
         found = self.types.get(name)
         if found is None:
             message = f"there is no type {name}"
-            raise SqlError("name.type", message, hint=self._hint_for_type(name), offset=offset)
+            raise SqlError("name.type", message, hint=hint_for_type(name, self.types), offset=offset)
         return found
-
-    def _hint_for_type(self, name: str) -> str:
-        ours = _ELSEWHERE.get(name)
-        near = did_you_mean(name, [*BY_NAME, "DECIMAL", *self.types], shown=str)
-        first = f"Here it is {ours}. " if ours is not None else f"{near} " if near is not None else ""
-        return f"{first}{_KNOWN_TYPES}"

@@ -15,6 +15,8 @@ _CLAUSES = tuple(_WORDS.split())
 """Words that only have to be misspelt to be read as an alias."""
 _NEAR, _NEARLY_THE_SAME = 0.6, 0.74
 _ABSENT = {
+    "UPDATE": "There is no UPDATE: INSERT INTO a row of the same key, which takes the place of the one before.",
+    "DELETE": "There is no DELETE: a row of a table goes with a record of its key and no value in the topic.",
     "ORDER": "There is no ORDER BY: sort the rows where they are used.",
     "OFFSET": "There is no OFFSET: WHERE ROWOFFSET >= ... skips records.",
     "UNION": "There is no UNION: INSERT INTO ... SELECT sends the rows of several streams to one.",
@@ -28,6 +30,8 @@ def expected_word(wrong: Token, expected: Iterable[str]) -> str | None:
     'Did you mean FROM?'
     """
     words = [word for word in expected if word.isalpha()]
+    if words and wrong.text.upper() in _ABSENT:
+        return _ABSENT[wrong.text.upper()]
     return did_you_mean(wrong.text.upper(), words, cutoff=_NEAR, shown=str) if wrong.text.isidentifier() else None
 
 
