@@ -5,7 +5,7 @@ READY := .venv/.ready
 CASES ?= ../shared/conformance
 WORKERS ?= auto
 
-.PHONY: demo demo-sql test test-kafka check conformance conformance-kafka conformance-spark faults docs bench bench-kafka format clean
+.PHONY: demo demo-sql test test-kafka check conformance conformance-kafka conformance-spark faults faults-kafka docs bench bench-kafka format clean
 
 demo: $(READY)
 	$(BIN)/headrace demo
@@ -40,6 +40,9 @@ faults: $(READY)
 	$(BIN)/python -m tests.simulation --seeds 10000
 	HEADRACE_FAULTS=long $(BIN)/pytest -q -n 0 tests/faults tests/integration/spark
 	$(BIN)/python -m tests.integration.spark.random_kills --kills 200
+
+faults-kafka: $(READY)
+	$(BIN)/python -m tests.kafka.chaos
 
 docs: $(READY)
 	$(BIN)/python -m tests.settings_page
