@@ -3,9 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 CASES ?= ../shared/conformance
+SQL_CASES ?= ../shared/ksql-cases/qtt
 WORKERS ?= auto
 
-.PHONY: demo demo-sql test test-kafka check conformance conformance-kafka conformance-spark faults faults-kafka docs bench bench-kafka format clean
+.PHONY: demo demo-sql test test-kafka check conformance conformance-kafka conformance-spark sql-kafka faults faults-kafka docs bench bench-kafka format clean
 
 demo: $(READY)
 	$(BIN)/headrace demo
@@ -35,6 +36,9 @@ conformance-spark: $(READY)
 conformance-kafka: $(READY)
 	$(BIN)/python -m tests.conformance $(CASES) --engine kafka --partitions 1,2
 	$(BIN)/python -m tests.conformance $(CASES) --engine kafka-spark
+
+sql-kafka: $(READY)
+	$(BIN)/python -m tests.ksql $(SQL_CASES) --engine kafka-spark --database --every 57 --failed
 
 faults: $(READY)
 	$(BIN)/python -m tests.simulation --seeds 10000

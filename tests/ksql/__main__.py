@@ -13,10 +13,11 @@ from pathlib import Path
 
 from headrace.config import StreamsConfig
 from headrace.spark.session import open_session
-from tests.conformance.engines import ENGINES
+from tests.conformance.engines import ENGINES, OWN_CLOCK
 from tests.ksql.cases import Case, cases
 from tests.ksql.errors import ErrorRules
 from tests.ksql.functions import with_test_functions
+from tests.ksql.on_databases import outcomes_in_databases
 from tests.ksql.on_engines import outcomes_on, sampled
 from tests.ksql.outcomes import Outcome
 from tests.ksql.plan_cases import PlanCases
@@ -32,6 +33,7 @@ def main(run: type[CaseRun] = CaseRun) -> int:
     parser.add_argument("--case", help="only cases whose name contains this; shows expected and found")
     parser.add_argument("--plans", action="store_true", help="only compare plans with the recorded ones")
     parser.add_argument("--engine", choices=("driver", *ENGINES), default="driver", help="what runs the queries")
+    parser.add_argument("--database", action="store_true", help="with --engine: through a Database, as users do it")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every Nth case of those with results")
     parser.add_argument("--start", type=int, default=0, metavar="N", help="with --every: leave out the first N")
     parser.add_argument("--failed", action="store_true", help="list what failed, with the reason")
@@ -62,13 +64,14 @@ def _outcomes(given: argparse.Namespace, run: type[CaseRun]) -> Iterator[Callabl
         yield lambda case: run(case, functions, rules).outcome()
         return
     with tempfile.TemporaryDirectory(prefix="headrace-ksql-") as directory, _spark(given.engine):
-        yield outcomes_on(given.engine, functions, rules, Path(directory))
+        run_on = outcomes_in_databases if given.database else outcomes_on
+        yield run_on(given.engine, functions, rules, Path(directory))
 
 
 @contextmanager
 def _spark(engine: str) -> Iterator[None]:
     """One session for all cases."""
-    if engine != "spark":
+    if engine not in OWN_CLOCK:
         yield
         return
     session = open_session(StreamsConfig({"application.id": "ksql-cases"}), threads=2)

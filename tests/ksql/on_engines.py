@@ -64,6 +64,7 @@ class EngineCaseRun(CaseRun):
     ) -> None:
         super().__init__(case, functions, rules)
         self._engine_kind, self._directory = engine_kind, directory
+        self.earliest_ms = engine_kind.earliest_ms
 
     def feeding(self) -> Feeding:
         found = EngineFeeding(self.case, self.topics, self.engine, self.registry)

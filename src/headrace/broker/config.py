@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -70,3 +70,17 @@ class BrokerConfig:
     """Whether the catalog of an embedded broker is verified when it is opened."""
     publisher: int = field(default=0, repr=False)
     """On Kafka: which of the publishers of an application this process is."""
+
+    def for_applications(self) -> dict[str, object]:
+        """The settings of an application on this broker."""
+        return {"bootstrap.servers": self.address, **self.settings}
+
+
+def exactly_once(where: BrokerConfig | str) -> BrokerConfig:
+    """The same broker, for whoever wants every decision to count once unless it says otherwise.
+
+    >>> exactly_once("localhost:9092").settings
+    {'processing.guarantee': 'exactly_once_v2'}
+    """
+    config = where if isinstance(where, BrokerConfig) else BrokerConfig(where)
+    return replace(config, settings={"processing.guarantee": "exactly_once_v2", **config.settings})

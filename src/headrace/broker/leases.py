@@ -109,6 +109,16 @@ def process_mark(pid: int) -> str:
     return f"{boot_id()}/{_namespace()}/{_start_of(pid)}"
 
 
+def has_ended(host: str, pid: int, process: str) -> bool:
+    """Whether a process, told by its mark, is no more. Of another machine or namespace nobody can tell: it may live."""
+    if host != socket.gethostname():
+        return False
+    boot, namespace, start = process.split("/")
+    if boot != boot_id():
+        return True
+    return namespace == _namespace() and start != _start_of(pid)
+
+
 def _next_epoch(connection: sqlite3.Connection, application: str) -> int:
     insert = "INSERT OR IGNORE INTO applications (name, label) VALUES (?, ?)"
     connection.execute(insert, (application, label_of(application)))
@@ -126,12 +136,7 @@ def _held(connection: sqlite3.Connection, application: str) -> _Held | None:
 def _is_live(held: _Held, now: int) -> bool:
     if not held.renewed <= now < held.expires:  # expired, or the machine was started again
         return False
-    if held.host != socket.gethostname():
-        return True
-    boot, namespace, start = held.process.split("/")
-    if boot != boot_id():
-        return False
-    return namespace != _namespace() or start == _start_of(held.pid)
+    return not has_ended(held.host, held.pid, held.process)
 
 
 def _refusal(application: str, held: _Held, now: int) -> LeaseHeldError:

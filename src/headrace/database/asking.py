@@ -50,9 +50,9 @@ class Asking:
         told, registry = Told(plan), self._engine.registry
         topology = push_topology(plan, application, told, self._engine.functions, ProcessingLog(), registry, settings)
         config = {
+            **self._broker.config.for_applications(),
             **streams_config(application, settings),
             "application.id": application,
-            "bootstrap.servers": self._broker.address,
         }
         rows = PushRows(told, topology, config, self._broker, limit=plan.limit, ends=ends)
         return Answer(plan.columns.columns, live=rows)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from headrace.broker import DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker
+from headrace.broker.config import exactly_once
+from headrace.broker.leases import label_of
 from headrace.broker.port import Broker, Owner
+from headrace.config import StreamsConfig
 from headrace.database.answers import Answer
 from headrace.database.asking import Asking
 from headrace.database.forgetting import forget_orphans
@@ -23,8 +26,9 @@ from headrace.database.scripts import text_of_file
 from headrace.database.topics import BrokerTopics
 from headrace.database.upkeep import Upkeep
 from headrace.engines import check_engine
-from headrace.errors import IllegalStateError
+from headrace.errors import FencedError, IllegalStateError
 from headrace.serde.registry import SchemaRegistry
+from headrace.sql.engine.answers import Done
 from headrace.sql.engine.engine import SqlEngine
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import PersistentQuery
@@ -47,6 +51,7 @@ _JOURNALED = (
 )
 _ONCE = (*_JOURNALED, st.InsertValues)
 """Statements of a script that are not executed again when the script is."""
+_TRIES = 3
 _ASKED = (st.Select, st.Print, st.Spool)
 """Statements that change nothing that others could need."""
 Before = Callable[[st.Parsed], None]
@@ -86,16 +91,19 @@ class Database:
         self._scripts: dict[str, Counter[str]] = defaultdict(Counter)
         self._is_closed = False
         with ExitStack() as undoing:
-            self.broker: Broker = open_broker(broker)
+            self.broker: Broker = open_broker(exactly_once(broker))
             undoing.callback(self.broker.close)
-            self._upkeep = Upkeep(self.broker, self.names.runner, self._follow, self._run_queries, self._halt_queries)
+            self._upkeep = Upkeep(
+                self.broker, self.names.runner, self._lock, self._follow, self._run_queries, self._halt_queries
+            )
             undoing.callback(self._upkeep.release)
             found = registry or registry_from(given, _schemas_beside(self.broker.address))
             self._queries = RunningQueries(self.broker, engine, known, found, spark)
             undoing.callback(self._queries.close)
             self._journal = Journal(self.broker, self.names, self._starts_of)
+            self._queries.state_directory = _state_directory(self.broker, self._journal.topic)
             self.engine = SqlEngine(
-                BrokerTopics(self.broker),
+                BrokerTopics(self.broker, self._journal.write),
                 self._queries,
                 functions=known,
                 registry=found,
@@ -213,16 +221,27 @@ class Database:
     def _execute(self, parsed: st.Parsed, session: Session) -> Answer:
         with self._lock:
             self._check_open()
-            if isinstance(parsed.statement, _JOURNALED):
-                with self._journal.writing():
-                    self._catch_up()
-                    done = self.engine.run(parsed, session)
-                if parsed.script is not None:
-                    self._scripts[parsed.script][parsed.text] += 1
-                return Answer.of(done)
+            if isinstance(parsed.statement, _JOURNALED) or _is_inserted_by_a_script(parsed):
+                return Answer.of(self._journaled(parsed, session))
             self._catch_up()
             with mistakes_located(parsed):
                 return self._asked(parsed, session)
+
+    def _journaled(self, parsed: st.Parsed, session: Session) -> Done:
+        done = self._written_down(parsed, session)
+        if parsed.script is not None and isinstance(parsed.statement, _JOURNALED):
+            self._scripts[parsed.script][parsed.text] += 1
+        return done
+
+    def _written_down(self, parsed: st.Parsed, session: Session) -> Done:
+        """Execute a statement that is part of the journal; again, where another process took the turn meanwhile."""
+        for _ in range(_TRIES):
+            with suppress(FencedError), self._journal.writing():
+                self._catch_up()
+                return self.engine.run(parsed, session)
+        with self._journal.writing():
+            self._catch_up()
+            return self.engine.run(parsed, session)
 
     def _asked(self, parsed: st.Parsed, session: Session) -> Answer:
         match parsed.statement:
@@ -277,11 +296,24 @@ class Database:
             raise IllegalStateError("the database is closed")
 
 
+def _is_inserted_by_a_script(parsed: st.Parsed) -> bool:
+    """Its row goes together with an entry of the journal."""
+    return parsed.script is not None and isinstance(parsed.statement, st.InsertValues)
+
+
 def _was_passed(parsed: st.Parsed, passed: Counter[str]) -> bool:
     if not isinstance(parsed.statement, _ONCE) or not passed[parsed.text]:
         return False
     passed[parsed.text] -= 1
     return True
+
+
+def _state_directory(broker: Broker, journal: str) -> Path:
+    """Beside the topics of an embedded broker; on Kafka below the common place, one for each journal there ever was."""
+    directory = embedded_directory(broker.address)
+    if directory is not None:
+        return directory / "query-state"
+    return StreamsConfig({}).state_dir / f"sql-{label_of(broker.describe_topic(journal).id)}"
 
 
 def _schemas_beside(address: str) -> Path | None:

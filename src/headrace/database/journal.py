@@ -2,6 +2,9 @@
 
 Whoever opens the database reads it from the beginning and knows all streams, tables, types and queries. The number of a
 query is the place of its statement in the journal, so no two ever have the same.
+
+Processes write in turns. Each entry is a decision of whoever has the turn: a process that slept while another one took
+the turn over writes nothing any more.
 """
 
 from __future__ import annotations
@@ -13,9 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from headrace.broker.port import Broker, NewRecord
+from headrace.broker.port import Broker, Lease, NewRecord
 from headrace.clock import now_ms
-from headrace.database.names import Names
+from headrace.database.deciding import decide
+from headrace.database.names import NOTE, Names
 from headrace.database.positions import Starts
 from headrace.errors import CorruptLogError, LeaseHeldError, TopicExistsError
 from headrace.sql.engine.ports import NewRecord as InsertedRecord
@@ -89,6 +93,9 @@ class Journal:
         self.topic = names.journal
         self._broker, self._writer = broker, names.writer
         self._position = 0
+        self._lease: Lease | None = None
+        self._own: list[bytes] = []
+        """Entries of this process that it has not met again while reading."""
         self._make_topic()
 
     @property
@@ -99,24 +106,28 @@ class Journal:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Let no other process write while something is planned and written down. It waits for its turn."""
-        until = time.monotonic() + _WAIT_SECONDS
-        while True:
-            try:
-                lease = self._broker.acquire_lease(self._writer, note="headrace sql")
-                break
-            except LeaseHeldError:
-                if time.monotonic() > until:
-                    raise
-                time.sleep(_LOOK_SECONDS)
-        with lease:
+        if self._lease is not None:
             yield
+            return
+        with self._turn() as self._lease:
+            try:
+                yield
+            finally:
+                self._lease = None
+
+    def write(self, records: Sequence[NewRecord]) -> None:
+        """Append records to any topics, all or none of them; FencedError where another process has the turn now."""
+        with self.writing():
+            assert self._lease is not None
+            decide(self._broker, self._lease, records)
 
     def unread(self) -> Iterator[Entry]:
-        """What was written since it was last read; each entry counts as read when the next one is asked for."""
+        """What others wrote since it was last read; each entry counts as read when the next one is asked for."""
         while self._position < (end := self.next_number):
             for records in self._broker.read(self.topic, 0, self._position, end):
                 for record in records:
-                    yield self._read(record[2], record[5] or b"")
+                    if not self._is_own(record[5] or b""):
+                        yield self._read(record[2], record[5] or b"")
                     self._position = record[2] + 1
             self._position = max(self._position, end)
 
@@ -139,8 +150,29 @@ class Journal:
         return ((self.topic, InsertedRecord(None, entry.to_bytes(), now_ms())),)
 
     def _append(self, entry: Entry) -> None:
-        self._broker.append([NewRecord(self.topic, None, entry.to_bytes(), partition=0)])
-        self._position = self.next_number
+        text = entry.to_bytes()
+        self.write([NewRecord(self.topic, None, text, partition=0)])
+        # On Kafka it may be a moment until it can be read: it is met when that is so.
+        self._own.append(text)
+
+    def _is_own(self, text: bytes) -> bool:
+        if text not in self._own:
+            return False
+        self._own.remove(text)
+        return True
+
+    def _turn(self) -> Lease:
+        """Taken when nobody has it. Who keeps it too long loses it, where the broker fences."""
+        until = time.monotonic() + _WAIT_SECONDS
+        while self._broker.lease_owner(self._writer) is not None and time.monotonic() < until:
+            time.sleep(_LOOK_SECONDS)
+        while True:
+            try:
+                return self._broker.acquire_lease(self._writer, note=NOTE)
+            except LeaseHeldError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(_LOOK_SECONDS)
 
     def _read(self, offset: int, text: bytes) -> Entry:
         try:

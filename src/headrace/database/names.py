@@ -9,6 +9,8 @@ from typing import Any
 
 from headrace.sql.build.queries import service_prefix
 
+NOTE = "headrace sql"
+"""What leases say of who has them."""
 _INTERNAL = ("-changelog", "-repartition", "-subscription-registration-topic", "-subscription-response-topic")
 
 

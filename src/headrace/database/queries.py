@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
-from headrace.broker import embedded_directory
 from headrace.broker.port import Broker
 from headrace.config import StreamsConfig
 from headrace.database.forgetting import forget
+from headrace.database.idle import run_until_idle
 from headrace.database.positions import Starts, commit_starts, starts_from_now
 from headrace.engines import LOCAL
 from headrace.errors import HeadraceError, LeaseHeldError
@@ -21,6 +22,8 @@ from headrace.serde.registry import SchemaRegistry
 from headrace.sql.build.queries import streams_config, topology_of
 from headrace.sql.engine.ports import PersistentQuery
 from headrace.sql.functions.registry import Registry
+from headrace.sql.planning.plans import QueryPlan
+from headrace.sql.planning.steps import SourceStep, walked
 from headrace.sql.processing_log import ProcessingLog
 from headrace.streams import Streams
 from headrace.topology import Topology
@@ -40,11 +43,15 @@ class RunningQueries:
         """Why queries could not be started."""
         self.starts: dict[str, Starts] = {}
         """From where queries read that have not begun."""
+        self.state_directory = Path()
+        """Where queries keep their stores, unless settings say otherwise."""
         self._broker, self._engine = broker, engine
         self._functions, self._registry = functions, registry
         self._session = session
         self._own_session: Any = None
         self._apps: dict[str, Streams] = {}
+        self._read: dict[str, set[str]] = {}
+        """The topics that queries read."""
         self._replicas: dict[str, Replicas] = {}
         self._stopped: dict[str, PersistentQuery] = {}
 
@@ -84,7 +91,7 @@ class RunningQueries:
     def run_all(self, queries: Mapping[str, PersistentQuery]) -> None:
         """Run those that are to run, and clear up after those that were stopped when nobody ran them."""
         self.is_running = True
-        known = self._broker.applications()
+        known = self._broker.applications() if self._stopped else []
         for query in self._stopped.values():
             if self.config(query)["application.id"] in known:
                 forget(self._broker, self.config(query))
@@ -130,12 +137,9 @@ class RunningQueries:
 
         What ended one of them is raised when the others are done.
         """
-        running = [app for app in self._apps.values() if not app.is_paused]
-        while sum(_until_idle(app) for app in running):
-            pass
-        for app in running:
-            if app.failure is not None:
-                raise app.failure
+        apps = dict(self._apps)
+        read = {topic for id_ in apps for topic in self._read[id_]}
+        run_until_idle(apps, read, self._broker)
 
     def close(self) -> None:
         """End all of them; they go on where they were when they are started again."""
@@ -153,10 +157,9 @@ class RunningQueries:
 
     def config(self, query: PersistentQuery) -> dict[str, Any]:
         """How its application is configured."""
-        directory = embedded_directory(self._broker.address)
-        # Ids of queries are the same on every broker: their state is beside the topics, not in a place for all.
-        beside = {} if directory is None else {"state.dir": str(directory / "query-state")}
-        return {"bootstrap.servers": self._broker.address, **beside, **streams_config(query.id, query.settings)}
+        # Ids of queries are the same on every broker: their state is in a place of its own.
+        place = {"state.dir": str(self.state_directory)}
+        return {**place, **self._broker.config.for_applications(), **streams_config(query.id, query.settings)}
 
     # Inside
 
@@ -173,7 +176,7 @@ class RunningQueries:
             self.failures[query.id] = error
             return
         self.failures.pop(query.id, None)
-        self._apps[query.id] = app
+        self._apps[query.id], self._read[query.id] = app, _topics_read(query.plan)
 
     def _spark(self, query: PersistentQuery) -> Any:
         """One session for all queries: the end of one is not the end of the others."""
@@ -202,13 +205,5 @@ class RunningQueries:
             self._session = self._own_session = None
 
 
-def _until_idle(app: Streams) -> int:
-    """How many records it processed; none where it has ended."""
-    if not app.state.is_running_or_rebalancing:
-        return 0
-    try:
-        return app.run_until_idle()
-    except Exception:
-        if app.failure is None:
-            raise
-        return 0
+def _topics_read(plan: QueryPlan) -> set[str]:
+    return {step.topic_name for step in walked(plan.physical_plan) if isinstance(step, SourceStep)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from headrace.broker.port import Log
 from headrace.broker.port import NewRecord as BrokerRecord
@@ -10,10 +10,10 @@ from headrace.sql.engine.ports import NewRecord
 
 
 class BrokerTopics:
-    """Made, deleted and written on a broker."""
+    """Made, deleted and written on a broker. ``together`` appends records to several topics, all or none of them."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, log: Log, together: Callable[[Sequence[BrokerRecord]], None]) -> None:
+        self._log, self._together = log, together
 
     def names(self) -> Iterable[str]:
         """All topics, those of applications among them."""
@@ -34,9 +34,11 @@ class BrokerTopics:
 
     def append(self, topic: str, record: NewRecord, *beside: tuple[str, NewRecord]) -> None:
         """Write a record, in one step with those ``beside`` it in other topics; it is there when this returns."""
-        self._log.append(
-            [
-                BrokerRecord(name, each.key, each.value, each.timestamp, each.headers)
-                for name, each in ((topic, record), *beside)
-            ]
-        )
+        records = [
+            BrokerRecord(name, each.key, each.value, each.timestamp, each.headers)
+            for name, each in ((topic, record), *beside)
+        ]
+        if beside:
+            self._together(records)
+        else:
+            self._log.append(records)

@@ -6,8 +6,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 from headrace.broker.port import Broker, Lease
+from headrace.database.heartbeat import Heartbeat
+from headrace.database.names import NOTE
 from headrace.errors import FencedError, HeadraceError, LeaseHeldError
 from headrace.waiting import join
 
@@ -19,13 +23,23 @@ _END_SECONDS = 60.0
 
 
 class Upkeep:
-    """A thread that holds the lease of the runner, or waits for it, and calls ``follow`` again and again."""
+    """A thread that holds the lease of the runner, or waits for it, and calls ``follow`` again and again.
+
+    ``lock`` is held while it decides something: a broker has one decision at a time.
+    """
 
     def __init__(
-        self, broker: Broker, runner: str, follow: Callable[[], None], run: Callable[[], None], halt: Callable[[], None]
+        self,
+        broker: Broker,
+        runner: str,
+        lock: AbstractContextManager[Any],
+        follow: Callable[[], None],
+        run: Callable[[], None],
+        halt: Callable[[], None],
     ) -> None:
         """``run`` is called when this process is to run the queries, ``halt`` when it must not any more."""
-        self._broker, self._runner = broker, runner
+        self._broker, self._runner, self._lock = broker, runner, lock
+        self._heartbeat = Heartbeat(broker, runner)
         self._follow, self._run, self._halt = follow, run, halt
         self._lease: Lease | None = None
         self._ending = threading.Event()
@@ -63,14 +77,20 @@ class Upkeep:
             return
         try:
             self._lease.renew()
+            with self._lock:
+                self._heartbeat.beat(self._lease)
         except FencedError as error:
             log.error("another process runs the queries now: %s", error)
             self._lease = None
             self._halt()
 
     def _try_to_run(self) -> None:
+        """Nobody who lives loses the lease, also where the broker would fence it."""
+        owner = self._broker.lease_owner(self._runner)
+        if owner is not None and not self._heartbeat.is_silent(owner):
+            return
         try:
-            self._lease = self._broker.acquire_lease(self._runner, note="headrace sql")
+            self._lease = self._broker.acquire_lease(self._runner, note=NOTE)
         except LeaseHeldError:
             return
         self._run()

@@ -10,6 +10,10 @@ from headrace.processors.stateless import Fusible, Stateless
 from headrace.records import Record
 
 
+def nothing(_key: Any, _value: Any) -> None:
+    """An action without effect, where only the place of a node is wanted. It costs nothing."""
+
+
 @dataclass
 class Peek(Stateless):
     """Call ``action(key, value)``, then forward the record as it is."""

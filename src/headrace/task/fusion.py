@@ -21,6 +21,7 @@ from headrace.errors import (
     UnreadableStateError,
 )
 from headrace.processors.filter import has_key
+from headrace.processors.peek import nothing
 from headrace.processors.results import as_many, as_pair
 from headrace.processors.stateless import Fusible
 from headrace.records import Record
@@ -172,7 +173,8 @@ class _Writer:
         self._children(operator, key, new, depth + 1)
 
     def _peek(self, operator: Operator, key: str, value: str, depth: int) -> None:
-        self.line(depth, self._call(operator, key, value))
+        if operator.what.function is not nothing:
+            self.line(depth, self._call(operator, key, value))
         self._children(operator, key, value, depth)
 
     def _take(self, operator: Operator, key: str, value: str, depth: int) -> None:

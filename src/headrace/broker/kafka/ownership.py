@@ -17,7 +17,7 @@ from headrace.broker.kafka.chunks import Chunk
 from headrace.broker.kafka.control import CONFIG, SUFFIX, ControlTopics, OwnerRecord, control_topic
 from headrace.broker.kafka.owned import OwnedApplication, fenced
 from headrace.broker.kafka.publishing import Publishers
-from headrace.broker.leases import process_mark
+from headrace.broker.leases import has_ended, process_mark
 from headrace.broker.port import Decided, OffsetAndMetadata, Owner, TopicPartition
 from headrace.errors import FencedError, LeaseHeldError, TopicExistsError, UnknownTopicError
 
@@ -126,8 +126,7 @@ class KafkaOwnership:
         record = self._state_of(application)
         if record is None or record.is_released:
             return None
-        is_here = record.host == socket.gethostname()
-        return None if is_here and record.process != process_mark(record.pid) else record.owner
+        return None if has_ended(record.host, record.pid, record.process) else record.owner
 
     def check_lease(self, application: str, epoch: int) -> None:
         """FencedError where another process has it. That a later epoch is known here than there is a matter of time."""

@@ -11,18 +11,20 @@ from typing import Any
 from headrace.processors.api import FixedKeyProcessor, Processor
 from headrace.processors.stateless import Fusible
 from headrace.records import Record, RecordContext
-from headrace.sql.build.rows import Row, plain_key, with_plain_key
+from headrace.sql.build.rows import Passing, Projected, Row, SourceColumns, plain_key, with_plain_key
 from headrace.sql.processing_log import PartLog
 
 
 class SourceRows(FixedKeyProcessor):
     """Completes a row with what is known of its record. No row stays none."""
 
-    def __init__(self, complete: Callable[[Any, Row, RecordContext], Row]) -> None:
+    def __init__(self, complete: SourceColumns) -> None:
         self._complete = complete
+        self._is_plain = not complete.headers and not complete.key.is_windowed
 
     def init(self, context: Any) -> None:
         self._context = context
+        self._place = context.record_place
 
     def process(self, record: Any) -> None:
         self._context.forward(record.with_value(self._completed(record.key, record.value)))
@@ -33,14 +35,19 @@ class SourceRows(FixedKeyProcessor):
         return Fusible("map_values", self._completed)
 
     def _completed(self, key: Any, row: Row | None) -> Row | None:
-        return None if row is None else self._complete(key, row, self._context.record_context)
+        if row is None:
+            return None
+        if self._is_plain and key is not None:
+            # As below; every record of most queries comes by here.
+            return [*row, *self._place(), *key]
+        return self._complete(key, row, self._context.record_context)
 
 
 class MappedRows(FixedKeyProcessor):
     """One row for each row. No row stays none."""
 
-    def __init__(self, function: Callable[[Any, Row], Row]) -> None:
-        self._function = function
+    def __init__(self, function: Projected) -> None:
+        self._mapped = function.of_any_row()
 
     def init(self, context: Any) -> None:
         self._forward = context.forward
@@ -52,9 +59,6 @@ class MappedRows(FixedKeyProcessor):
     def fusible(self) -> Fusible:
         """The same without a record around it."""
         return Fusible("map_values", self._mapped)
-
-    def _mapped(self, key: Any, row: Row | None) -> Row | None:
-        return None if row is None else self._function(key, row)
 
 
 class PresentRows(FixedKeyProcessor):
@@ -72,10 +76,10 @@ class PresentRows(FixedKeyProcessor):
 
 
 class FilteredRows(FixedKeyProcessor):
-    """Sends on the rows for which the function gives one."""
+    """Sends on the rows that pass."""
 
-    def __init__(self, function: Callable[[Any, Row], Row | None]) -> None:
-        self._function = function
+    def __init__(self, function: Passing) -> None:
+        self._passes = function.of_any_row()
 
     def init(self, context: Any) -> None:
         self._forward = context.forward
@@ -88,9 +92,6 @@ class FilteredRows(FixedKeyProcessor):
     def fusible(self) -> Fusible:
         """The same without a record around it."""
         return Fusible("filter", self._passes)
-
-    def _passes(self, key: Any, row: Row | None) -> bool:
-        return row is not None and self._function(key, row) is not None
 
 
 class ExplodedRows(FixedKeyProcessor):

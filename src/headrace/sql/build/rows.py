@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from headrace.records import Headers, RecordContext
+from headrace.sql.compile.rows import RowFunction as CompiledRows
 from headrace.sql.schema import Column
 from headrace.windows import Windowed
 
@@ -31,10 +32,6 @@ def with_plain_key(old: Any, key: tuple[Any, ...] | None) -> Any:
 def is_there(_key: Any, row: Row | None) -> bool:
     """Whether there is a row."""
     return row is not None
-
-
-def nothing(_key: Any, _row: Row | None) -> None:
-    """No effect."""
 
 
 def header_values(headers: Headers, columns: Sequence[Column]) -> list[Any]:
@@ -94,22 +91,32 @@ class RemainingColumns:
 class Projected:
     """Other columns, by a compiled projection."""
 
-    projection: Callable[[Row, Any], Row]
+    projection: CompiledRows
     log: Any
 
     def __call__(self, key: Any, row: Row) -> Row:
-        return self.projection(row, self.log)
+        return self.projection(row, self.log)  # type: ignore[no-any-return]
+
+    def of_any_row(self) -> Callable[[Any, Row | None], Row | None]:
+        """The same in one call, for rows that may not be there: they stay so."""
+        evaluate, log = self.projection.compiled, self.log
+        return lambda _key, row: None if row is None else evaluate(row, log)
 
 
 @dataclass(frozen=True, slots=True)
 class Passing:
     """The row if a compiled condition holds, else None."""
 
-    predicate: Callable[[Row, Any], bool]
+    predicate: CompiledRows
     log: Any
 
     def __call__(self, key: Any, row: Row) -> Row | None:
         return row if self.predicate(row, self.log) else None
+
+    def of_any_row(self) -> Callable[[Any, Row | None], bool]:
+        """Whether it holds, in one call, for rows that may not be there: those do not pass."""
+        evaluate, log = self.predicate.compiled, self.log
+        return lambda _key, row: row is not None and evaluate(row, log)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from headrace.processors.peek import nothing
 from headrace.sql.build.context import BuildContext
 from headrace.sql.build.processors import ExplodedRows, FewerKeys, FilteredRows, MappedRows, PresentRows
 from headrace.sql.build.rekeying import group_key, new_key
-from headrace.sql.build.rows import Exploded, Passing, Projected, is_there, nothing
+from headrace.sql.build.rows import Exploded, Passing, Projected, is_there
 from headrace.sql.build.views import StreamGroupView, StreamView
 from headrace.sql.compile import predicate, projection, table_function
 from headrace.sql.planning import steps as s

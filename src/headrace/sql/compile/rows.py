@@ -39,10 +39,13 @@ class RowFunction:
         self._function: Callable[[Any, Any], Any] | None = None
 
     def __call__(self, row: Sequence[Any], log: Any) -> Any:
-        function = self._function
-        return (function or self._compiled())(row, log)
+        return (self._function or self.compiled)(row, log)
 
-    def _compiled(self) -> Callable[[Any, Any], Any]:
+    @property
+    def compiled(self) -> Callable[[Any, Any], Any]:
+        """The generated function itself, for this process."""
+        if self._function is not None:
+            return self._function
         namespace: dict[str, Any] = {name: recipe.make() for name, recipe in self._names.items()}
         # Tracebacks ask the loader of a module for its lines.
         namespace |= {"__name__": "headrace.sql.generated", "__loader__": self}

@@ -48,23 +48,27 @@ _CHECKS: dict[SqlType, str] = {
 _ANY = "if {v} is not None: {v} = {convert}({v})"
 
 
-class JsonReader:
-    """Reads rows, or single values where they are not wrapped."""
+_REFUSED = (NeedsExactNumbers, orjson.JSONDecodeError)
+"""Jackson reads some documents that orjson refuses: 1e400, or with something behind the end."""
 
-    def __init__(self, columns: Sequence[Column], is_wrapped: bool) -> None:
-        if is_wrapped:
-            row = Struct(tuple(Field(column.name, column.type) for column in columns))
-            self._fast, self._exact = _fields_reader(row, False), _fields_reader(row, True)
-        else:
-            (column,) = columns
-            self._fast, self._exact = _single(column.type, False), _single(column.type, True)
 
-    def read(self, topic: str, data: bytes) -> list[Any]:
+def json_reader(columns: Sequence[Column], is_wrapped: bool) -> Callable[[str, bytes], list[Any]]:
+    """What reads rows, or single values where they are not wrapped."""
+    if is_wrapped:
+        row = Struct(tuple(Field(column.name, column.type) for column in columns))
+        fast, exact = _fields_reader(row, False), _fields_reader(row, True)
+    else:
+        (column,) = columns
+        fast, exact = _single(column.type, False), _single(column.type, True)
+    loads = orjson.loads
+
+    def read(topic: str, data: bytes) -> list[Any]:
         try:
-            return self._fast(orjson.loads(data))
-        except (NeedsExactNumbers, orjson.JSONDecodeError):
-            # Jackson reads some documents that orjson refuses: 1e400, or with something behind the end.
-            return self._exact(read_exactly(data))
+            return fast(loads(data))
+        except _REFUSED:
+            return exact(read_exactly(data))
+
+    return read
 
 
 def _single(type_: SqlType, is_exact: bool) -> Callable[[Any], list[Any]]:

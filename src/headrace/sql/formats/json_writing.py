@@ -39,24 +39,20 @@ _NAMES: dict[str, Any] = {
 }
 
 
-class JsonWriter:
-    """Writes rows, or single values where they are not wrapped."""
+def json_writer(columns: Sequence[Column], is_wrapped: bool) -> Callable[[str, Sequence[Any]], bytes | None]:
+    """What writes rows, or single values where they are not wrapped."""
+    if is_wrapped:
+        row = _fields_writer(tuple(Field(column.name, column.type) for column in columns))
+        return lambda topic, values: dumped(row(values))
+    (column,) = columns
+    value = _written(column.type)
 
-    def __init__(self, columns: Sequence[Column], is_wrapped: bool) -> None:
-        if is_wrapped:
-            self._node = _fields_writer(tuple(Field(column.name, column.type) for column in columns))
-        else:
-            (column,) = columns
-            self._value = _written(column.type)
-            self._node = self._single
-
-    def write(self, topic: str, row: Sequence[Any]) -> bytes | None:
-        node = self._node(row)
+    def single(topic: str, values: Sequence[Any]) -> bytes | None:
+        (found,) = values
+        node = None if found is None else value(found)
         return None if node is None else dumped(node)
 
-    def _single(self, row: Sequence[Any]) -> Any:
-        (value,) = row
-        return None if value is None else self._value(value)
+    return single
 
 
 def dumped(node: Any) -> bytes:

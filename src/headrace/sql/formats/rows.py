@@ -12,8 +12,8 @@ from headrace.sql.errors import SqlError
 from headrace.sql.formats.contract import Codec, Nothing
 from headrace.sql.formats.delimited import delimited_codec
 from headrace.sql.formats.format_info import DELIMITER, ColumnsFormat, Feature
-from headrace.sql.formats.json_reading import JsonReader
-from headrace.sql.formats.json_writing import JsonWriter
+from headrace.sql.formats.json_reading import json_reader
+from headrace.sql.formats.json_writing import json_writer
 from headrace.sql.formats.kafka import kafka_codec
 from headrace.sql.formats.languages import language
 from headrace.sql.processing_log import PartLog
@@ -45,7 +45,7 @@ def key_serde(
 class RowSerde:
     """Rows of certain columns. Bytes that make no sense raise SerializationError with the column and the reason."""
 
-    __slots__ = ("_codec", "columns", "format", "log", "registry")
+    __slots__ = ("_read", "_write", "columns", "format", "log", "registry")
     is_key = False
 
     def __init__(
@@ -59,7 +59,8 @@ class RowSerde:
         self.format = format_
         self.registry = registry
         self.log = log
-        self._codec = _made(columns, format_, registry, self.is_key)
+        codec = _made(columns, format_, registry, self.is_key)
+        self._read, self._write = codec.read, codec.write
 
     def __repr__(self) -> str:
         names = ", ".join(map(str, self.columns))
@@ -73,7 +74,7 @@ class RowSerde:
         if value is None:
             return None
         try:
-            return self._codec.write(topic, value)
+            return self._write(topic, value)
         except Exception as error:
             raise self._failed("written", topic, error, f"row {shorten(value)}") from error
 
@@ -82,7 +83,7 @@ class RowSerde:
         if data is None:
             return None
         try:
-            return self._codec.read(topic, data)
+            return self._read(topic, data)
         except Exception as error:
             raise self._failed("read", topic, error, f"bytes {shorten(bytes(data))}") from error
 
@@ -106,7 +107,7 @@ class KeySerde(RowSerde):
         if data is None:
             return None
         try:
-            row = self._codec.read(topic, data)
+            row = self._read(topic, data)
         except Exception as error:
             raise self._failed("read", topic, error, f"bytes {shorten(bytes(data))}") from error
         return None if row is None else tuple(row)
@@ -147,5 +148,5 @@ class JsonCodec:
     """JSON without a registry."""
 
     def __init__(self, columns: Sequence[Column], is_wrapped: bool) -> None:
-        self.read = JsonReader(columns, is_wrapped).read
-        self.write = JsonWriter(columns, is_wrapped).write
+        self.read = json_reader(columns, is_wrapped)
+        self.write = json_writer(columns, is_wrapped)
