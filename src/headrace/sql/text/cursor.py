@@ -60,11 +60,14 @@ class Cursor:
             self._index += 1
         return token
 
-    def accept(self, *kinds: str) -> bool:
+    def accept(self, first: str, *more: str) -> bool:
         """Take these tokens if they are next, all or none of them."""
-        if any(self.ahead(number) != kind for number, kind in enumerate(kinds)):
+        # Mostly they are not: that is found out with as little as possible.
+        if self._tokens[self._index].kind != first:
             return False
-        self._index += len(kinds)
+        if more and any(self.ahead(number) != kind for number, kind in enumerate(more, 1)):
+            return False
+        self._index += 1 + len(more)
         return True
 
     def expect(self, *kinds: str) -> None:
