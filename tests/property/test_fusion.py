@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from headrace import FixedKeyProcessor, KStream, StreamsBuilder, Topology, TopologyTestDriver, handlers
 from headrace.config import StreamsConfig
+from headrace.processors.peek import nothing
 from headrace.records import NO_HEADERS, Headers
 from headrace.state.cache import ThreadCache
 from headrace.task.stream_task import StreamTask
@@ -54,6 +55,7 @@ STEPS: dict[str, Step] = {
     "flat_map_values": lambda s: s.flat_map_values(_words),
     "flat_map_values raises": lambda s: s.flat_map_values(_words_then_raise),
     "peek raises": lambda s: s.peek(_raise_on("b")),
+    "peek of nothing": lambda s: s.peek(nothing),
     "merge": lambda s: s.merge(s.filter(lambda key, value: value != "a")),
     "to_table": lambda s: s.to_table().to_stream(),
     "process": lambda s: s.process_values(_Echo),
