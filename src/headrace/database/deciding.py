@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from headrace.broker.port import Broker, Decision, Lease, NewRecord, Outcome
 from headrace.broker.producers import StickyPartitioner
+from headrace.clock import now_ms
 from headrace.errors import NotDecidedError, OutcomeUnknownError
 
 _TRIES = 5
@@ -16,11 +17,11 @@ _PAUSE_SECONDS = 0.2
 def decide(broker: Broker, lease: Lease, records: Sequence[NewRecord] = ()) -> None:
     """Append the records, all or none of them; FencedError where the lease is another process's by now."""
     number = decided(broker, lease.application) + 1
-    partition_of, counts, now_ms = StickyPartitioner(), broker.topics(), time.time_ns() // 1_000_000
+    partition_of, counts, now = StickyPartitioner(), broker.topics(), now_ms()
     with broker.stage(lease.application, lease.epoch, number, "sql") as stage:
         for record in records:
             partition = partition_of(record, counts[record.topic])
-            timestamp = now_ms if record.timestamp is None else record.timestamp
+            timestamp = now if record.timestamp is None else record.timestamp
             stage.append(record.topic, partition, timestamp, record.key, record.value, record.headers)
         staged = stage.finish()
     decision = Decision(lease.application, lease.epoch, number, [staged])
