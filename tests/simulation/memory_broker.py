@@ -1,8 +1,8 @@
 """The three ports once more, as a broker elsewhere would fill them: in memory, and as hard to deal with as Kafka.
 
 A process that asks for an application *fences* the one that has it. The answer to a decision may be lost, with the
-decision done, not done, or still under way. What is decided is published after it, a transaction for each stage, and
-may come to a halt in between. Each transaction takes an offset more than it has records, each that is given up leaves
+decision done, not done, or still under way. What is decided is published after it, a transaction for each stage, beside
+whatever else happens, and may come to a halt in between. Each transaction takes an offset more than it has records, each that is given up leaves
 a gap, and while one is under way nothing behind it can be read.
 
 The server outlives its clients: a crash ends those. Whatever they ask for is a step of the world.
@@ -89,13 +89,14 @@ class _Application:
     offsets: Mapping[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
     """To be committed when everything is published."""
     writing: list[_Partition] = field(default_factory=list)
+    is_publishing: bool = False
 
 
 class MemoryServer:
-    """Topics, groups and applications. ``reach`` is told of every step, and may raise or let others go on."""
+    """Topics, groups and applications. ``step`` is told of every step, and may raise or let others go on."""
 
-    def __init__(self, random: Random, reach: Callable[[str], None]) -> None:
-        self.random, self.reach = random, reach
+    def __init__(self, random: Random, step: Callable[[str], None]) -> None:
+        self.random, self._step = random, step
         self.topics: dict[str, _Topic] = {}
         self.groups: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
         self.applications: dict[str, _Application] = {}
@@ -104,6 +105,30 @@ class MemoryServer:
         self.on_not_done: Callable[[], None] = lambda: None
         self.unknown = 0
         """How many answers were lost."""
+
+    def reach(self, name: str) -> None:
+        """A step of the world; publications that are under way may have gone on meanwhile."""
+        self._step(name)
+        for application, found in self.applications.items():
+            while found.is_publishing and self.random.random() < 0.3:
+                self.publish_more(application, found)
+
+    def publish_more(self, application: str, found: _Application) -> None:
+        """One thing more of a publication: records are written, their transaction ends, or offsets are committed."""
+        if found.writing:
+            for partition in found.writing:
+                partition.finish(is_done=True)
+            found.writing = []
+            del found.unpublished[0]
+        elif found.unpublished:
+            for place, rows in self.staged[found.unpublished[0]].items():
+                found.writing.append(self.partition(*place))
+                found.writing[-1].begin(*place, rows)
+            if not found.writing:
+                del found.unpublished[0]
+        else:
+            self.groups.setdefault(application, {}).update(found.offsets)
+            found.offsets, found.is_publishing = {}, False
 
     def partition(self, topic: str, number: int) -> _Partition:
         if topic not in self.topics or not 0 <= number < len(self.topics[topic].partitions):
@@ -135,6 +160,7 @@ class MemoryServer:
         for name in [name for name, note in decision.notes.items() if note is None]:
             notes.pop(name, None)
         found.last = Decided(decision.batch_id, decision.epoch, notes)
+        assert not found.unpublished and not found.offsets, "decided before the last batch was published"
         found.unpublished, found.offsets = list(decision.staged), decision.offsets
 
     def give_up_writing(self, found: _Application) -> None:
@@ -298,7 +324,9 @@ class MemoryBroker:
         self._server.groups.setdefault(group, {}).update(offsets)
 
     def committed(self, group: str) -> dict[TopicPartition, OffsetAndMetadata]:
-        return dict(self._server.groups.get(group, {}))
+        """What an application has decided nobody else changes: it counts before it is committed."""
+        decided = self._server.applications.get(group, _Application()).offsets
+        return {**self._server.groups.get(group, {}), **decided}
 
     def groups(self) -> list[str]:
         return sorted(self._server.groups)
@@ -324,7 +352,7 @@ class MemoryBroker:
         found = self._server.applications.setdefault(application, _Application())
         self._server.settle(found)
         self._server.give_up_writing(found)
-        found.epoch, found.is_owned = found.epoch + 1, True
+        found.epoch, found.is_owned, found.is_publishing = found.epoch + 1, True, False
         return MemoryLease(self._server, application, found.epoch, Owner("here", found.epoch, 0, note))
 
     def lease_owner(self, application: str) -> Owner | None:
@@ -357,6 +385,7 @@ class MemoryBroker:
     def decide(self, decision: Decision) -> Outcome:
         server = self._server
         server.reach("memory.decide")
+        self.publish(decision.application, decision.epoch)
         found = server.application(decision.application, decision.epoch)
         if found.last is not None and decision.batch_id <= found.last.batch_id:
             if decision.batch_id < found.last.batch_id:
@@ -386,28 +415,24 @@ class MemoryBroker:
         server.on_not_done()
         return Outcome.NOT_DONE
 
+    def begin_publishing(self, application: str, epoch: int) -> None:
+        self._server.application(application, epoch).is_publishing = True
+
     def publish(self, application: str, epoch: int) -> None:
         server = self._server
         found = server.application(application, epoch)
-        while found.unpublished:
-            handover = found.unpublished[0]
-            for place, rows in server.staged[handover].items():
-                found.writing.append(server.partition(*place))
-                found.writing[-1].begin(*place, rows)
+        while found.unpublished or found.offsets:
+            server.publish_more(application, found)
             server.reach("memory.publish")
             # Who was replaced meanwhile finds its transaction given up by its successor.
             server.application(application, epoch)
-            for partition in found.writing:
-                partition.finish(is_done=True)
-            found.writing = []
-            del found.unpublished[0]
-            server.reach("memory.published")
-        if found.offsets:
-            self.commit_offsets(application, found.offsets)
-            found.offsets = {}
 
     def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
-        """What is published can be read."""
+        """Whoever publishes goes on while others wait for it."""
+        found = self._server.applications.get(application, _Application())
+        while found.unpublished:
+            self._server.publish_more(application, found)
+            self._server.reach("memory.await")
 
     # The broker as such
 

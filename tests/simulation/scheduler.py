@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -341,9 +342,14 @@ class _Run:
         process.broker.close()
 
     def _move_tasks(self) -> None:
-        """Tasks are closed where they are; the next batch opens them as another process would."""
-        if self._process is not None:
-            self._process.engine.tasks.close()
+        """Tasks are closed where they are; the next batch opens them as another process would, with or without state."""
+        process = self._process
+        if process is None:
+            return
+        process.engine.tasks.close()
+        if self._random.random() < 0.3:
+            for directory in (self._world.state_dir(process.state) / APPLICATION).glob("*_*"):
+                shutil.rmtree(directory)
 
     def _wait(self) -> None:
         self._world.clock.advance(self._random.choice((1, 300, 2_000)))

@@ -28,6 +28,7 @@ from headrace.broker.port import Decision, Outcome, TopicPartition
 from headrace.errors import (
     BrokerUnreachableError,
     FencedError,
+    HeadraceError,
     NotDecidedError,
     OutcomeUnknownError,
     TaskMigratedError,
@@ -61,11 +62,12 @@ class Coordinator:
         self._broker = broker
         self._clock = clock
         self._in_doubt: tuple[Decision, Mapping[TaskId, TaskProgress]] | None = None
+        self._is_publishing = False
         with ExitStack() as undoing:
             self.lease = undoing.enter_context(broker.acquire_lease(application.id))
             self._hold = DirectoryHold(application.config.application_dir, broker.address)
             undoing.callback(self._hold.release)
-            self._settled()
+            self.publish()
             self.progress = Progress(broker.last_decided(application.id), broker.address)
             self.application = self._taken_over(application)
             self._memory = MemoryHold(application.config.application_dir, is_needed=has_memory(self.progress))
@@ -83,6 +85,7 @@ class Coordinator:
 
     def lay_out_again(self) -> None:
         """Take in the topics there are now. Not while a batch runs."""
+        self.publish()
         check_topics(self.application, self._broker.topics())
         self.application = self._taken_over(self._lay_out())
         self._use_layout()
@@ -94,7 +97,12 @@ class Coordinator:
     def plan(self, limit: int | None = None) -> BatchPlan:
         """What the next batch reads; an empty one where nothing is due. ``limit`` counts where no setting gives one."""
         self._settled()
-        return self._planner.next_batch(self._broker, self.progress, self._clock(), limit)
+        plan = self._planner.next_batch(self._broker, self.progress, self._clock(), limit)
+        if plan.is_empty and self._is_publishing:
+            # What is being published may be read here again. And where nothing is due all results can be seen.
+            self.publish()
+            plan = self._planner.next_batch(self._broker, self.progress, self._clock(), limit)
+        return plan
 
     def parcels(self, plan: BatchPlan) -> list[Parcel]:
         """What the tasks of the batch are given to read."""
@@ -137,6 +145,11 @@ class Coordinator:
         self._make_count(decision, visited)
         return self._report(batch, results)
 
+    def publish(self) -> None:
+        """Wait until readers see everything that is decided."""
+        self._broker.publish(self.lease.application, self.lease.epoch)
+        self._is_publishing = False
+
     def close(self) -> None:
         """Give the application back. Stores in memory end with it, unless another process runs it by now."""
         try:
@@ -144,12 +157,20 @@ class Coordinator:
             is_ours = True
         except (FencedError, BrokerUnreachableError):
             is_ours = False
+        if is_ours and self._is_publishing:
+            self._publish_last()
         self._memory.release(is_ours=is_ours)
         self._hold.release()
         try:
             self.lease.release()
         except BrokerUnreachableError as error:
             log.warning("%s was not given back: whoever runs it next takes it. %s", self.lease.application, error)
+
+    def _publish_last(self) -> None:
+        try:
+            self.publish()
+        except HeadraceError as error:
+            log.warning("what %s decided last is published by its next start: %s", self.lease.application, error)
 
     def _report(self, batch: BatchOrder, results: list[VisitResult]) -> BatchReport:
         dropped: Counter[str] = Counter()
@@ -202,7 +223,7 @@ class Coordinator:
             raise NotDecidedError(message, hint="Nothing of it counts: run the batch again.")
 
     def _settled(self, outcome: Outcome = Outcome.UNKNOWN) -> Outcome:
-        """What became of the last decision; readers see it where it counts. It is asked for where nobody knows."""
+        """What became of the last decision; it is asked for where nobody knows. One that counts begins to be seen."""
         if self._in_doubt is not None:
             decision, tasks = self._in_doubt
             for seconds in ASK_SECONDS:
@@ -218,7 +239,8 @@ class Coordinator:
             self._in_doubt = None
             if outcome is Outcome.DONE:
                 self.progress.committed(decision.batch_id, tasks, decision.notes)
-        self._broker.publish(self.lease.application, self.lease.epoch)
+                self._is_publishing = True
+                self._broker.begin_publishing(self.lease.application, self.lease.epoch)
         return outcome
 
 

@@ -90,6 +90,7 @@ class LocalEngine:
             if not self._loop.stop(timeout):
                 return False
             self._loop = None
+            self._runner.publish()
         return True
 
     def set_threads(self, count: int) -> None:

@@ -11,7 +11,7 @@ from headrace.batch.offsets import BatchPlan
 from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Parcel
 from headrace.batch.reports import BatchReport, BatchUnderWay
-from headrace.errors import NotDecidedError, TaskCorruptedError, TaskMigratedError
+from headrace.errors import HeadraceError, NotDecidedError, TaskCorruptedError, TaskMigratedError
 from headrace.failpoints import reach
 
 if TYPE_CHECKING:
@@ -74,6 +74,13 @@ class BatchRunner:
         self.count += 1
         self._on_batch(report)
         return report
+
+    def publish(self) -> None:
+        """Wait until what is decided can be seen. Where that fails, the next plan tries again."""
+        try:
+            self._coordinator.publish()
+        except HeadraceError as error:
+            log.warning("what was decided is published later: %s", error)
 
     @property
     def is_awaited(self) -> bool:

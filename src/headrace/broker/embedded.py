@@ -262,6 +262,9 @@ class EmbeddedBroker:
         is_done = last is not None and last.batch_id >= decision.batch_id
         return Outcome.DONE if is_done else Outcome.NOT_DONE
 
+    def begin_publishing(self, application: str, epoch: int) -> None:
+        """Nothing is left to do: deciding publishes."""
+
     def publish(self, application: str, epoch: int) -> None:
         """Nothing is left to do: deciding publishes."""
 

@@ -297,11 +297,14 @@ class Outbox(Protocol):
     def outcome(self, decision: Decision) -> Outcome:
         """What became of a decision whose outcome was unknown; once it is known it does not change any more."""
 
+    def begin_publishing(self, application: str, epoch: int) -> None:
+        """Begin to let readers see what is decided, beside whatever comes next. The next decision waits for its end."""
+
     def publish(self, application: str, epoch: int) -> None:
         """Let readers see everything that is decided, as far as they do not. Where it fails, it can be called again."""
 
     def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
-        """Wait until what was published to these changelogs can be read; StoreError where it cannot any more."""
+        """Wait until what is decided can be read from these changelogs; StoreError where it cannot any more."""
 
 
 class Broker(Log, Ownership, Outbox, Protocol):

@@ -107,6 +107,9 @@ class BatchQuery:
             if timeout is None and not self._gate.is_inside:
                 raise overdue("the batch under way to end", BATCH_SECONDS)
             return False
+        if self.is_active:
+            # While the hosts are there that do it.
+            self._runner.publish()
         self._end()
         join(self._watcher, _END_SECONDS)
         return True

@@ -85,10 +85,14 @@ class KafkaApplications:
         """What became of it."""
         return self._outbox.outcome(decision)
 
+    def begin_publishing(self, application: str, epoch: int) -> None:
+        """Begin to let readers see what is decided."""
+        self._outbox.begin_publishing(application, epoch)
+
     def publish(self, application: str, epoch: int) -> None:
         """Let readers see everything that is decided."""
         self._outbox.publish(application, epoch)
 
     def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
-        """Wait until what was published to these changelogs can be read."""
+        """Wait until what is decided can be read from these changelogs."""
         self._outbox.await_published(application, places)

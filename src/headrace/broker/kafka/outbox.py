@@ -11,15 +11,17 @@ from headrace.broker.kafka.chunks import raw_records
 from headrace.broker.kafka.following import FollowingPublisher
 from headrace.broker.kafka.limits import TopicLimits
 from headrace.broker.kafka.producing import ProducedStage, SharedProducer
+from headrace.broker.kafka.publishing import parts_of, patience
 from headrace.broker.kafka.sending import chunks_of
 from headrace.broker.kafka.staging import FileSink, HeldSink, Sink, StageWriter, staged_of
 from headrace.broker.kafka.staging_sweep import file_name
 from headrace.broker.port import Decision, Handover, Outcome, Stage, TopicPartition
-from headrace.errors import StoreError
+from headrace.errors import BrokerUnreachableError, StoreError
 from headrace.records import RawRecord
 
 if TYPE_CHECKING:
     from headrace.broker.kafka.clients import Clients
+    from headrace.broker.kafka.control import ControlState
     from headrace.broker.kafka.log import KafkaLog
     from headrace.broker.kafka.ownership import KafkaOwnership
     from headrace.broker.kafka.staging_directory import StagingDirectory
@@ -76,6 +78,11 @@ class KafkaOutbox:
         """What became of it."""
         return self._ownership.owned(decision.application, decision.epoch)[0].outcome(decision)
 
+    def begin_publishing(self, application: str, epoch: int) -> None:
+        """Begin to let readers see what is decided."""
+        owned, publishers = self._ownership.owned(application, epoch)
+        owned.begin_publishing(publishers.wait_and_finish)
+
     def publish(self, application: str, epoch: int) -> None:
         """Let readers see everything that is decided."""
         owned, publishers = self._ownership.owned(application, epoch)
@@ -90,10 +97,10 @@ class KafkaOutbox:
                 self._following = None
 
     def await_published(self, application: str, places: Collection[TopicPartition]) -> None:
-        """Wait until what was published to these changelogs can be read: a commit is answered a little before that."""
+        """Wait until what is decided is published and can be read: a commit is answered a little before that."""
         if not self._ownership.has_topic(application):
             return
-        known = self._ownership.topics.state(application).ends
+        known = self._published(application).ends
         ends = {place: known[place] for place in places if place in known}
         deadline = time.monotonic() + _SEEN_SECONDS
         while missing := self._missing(ends):
@@ -102,6 +109,18 @@ class KafkaOutbox:
                 message = f"the changelog {topic}-{number} has lost records: {ends[topic, number]} were published"
                 raise StoreError(message, hint="Reset the application, or bring the topic back from a backup.")
             time.sleep(_PAUSE_SECONDS)
+
+    def _published(self, application: str) -> ControlState:
+        """What the control topic says when all of the last decision is published, which goes on beside the next batch."""
+        state = self._ownership.topics.state(application)
+        # What its publishers do not do in that time the driver does.
+        deadline = time.monotonic() + 2 * patience(state) + _SEEN_SECONDS
+        while parts_of(state):
+            if time.monotonic() > deadline:
+                message = f"the last batch of {application} is not published, and its changelogs are behind"
+                raise BrokerUnreachableError(message, hint="The broker or the driver is slow or gone.")
+            self._ownership.topics.reader(application).follow(_PAUSE_SECONDS)
+        return state
 
     def _missing(self, ends: Mapping[TopicPartition, int]) -> list[TopicPartition]:
         found = self._log.end_offsets(ends)

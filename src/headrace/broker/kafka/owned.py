@@ -25,6 +25,7 @@ from headrace.broker.kafka.control import (
 from headrace.broker.kafka.exact_offsets import send_offsets
 from headrace.broker.kafka.sending import Sender, chunks_of
 from headrace.broker.kafka.staging import Staged, staged_of
+from headrace.broker.kafka.staging_sweep import sweep_batches
 from headrace.broker.kafka.transactions import Session
 from headrace.broker.port import Decision, OffsetAndMetadata, Outcome
 from headrace.broker.port import TopicPartition as Place
@@ -176,21 +177,32 @@ class OwnedApplication:
             self.committed.update(decision.offsets)
             return Outcome.DONE
 
-    def publish(self, finish_parts: Callable[[], None]) -> None:
-        """Have everything published that is decided. ``finish_parts`` sees to all parts but the offsets."""
+    def begin_publishing(self, finish_parts: Callable[[int], None]) -> None:
+        """The same in a thread. Whoever decides or publishes next waits for it, or comes first and leaves it nothing."""
+        if self._unpublished is not None:
+            name = f"headrace-publication-{self._unpublished.batch_id}"
+            threading.Thread(target=self._publish_beside, args=(finish_parts,), name=name, daemon=True).start()
+
+    def publish(self, finish_parts: Callable[[int], None]) -> None:
+        """Have everything published that is decided. ``finish_parts`` sees to all parts of a batch but the offsets."""
         with self._lock:
             if self._unpublished is None:
                 return
             decision = self._unpublished
-            finish_parts()
+            finish_parts(decision.batch_id)
             self._commit_offsets(decision)
             reach(crash_points.PUBLISHED)
             self._unpublished = None
-            for handover in self.reader.state.handovers:
-                file = staged_of(handover).file
-                if file is not None:
-                    self._directory.remove(file)
+            # With them those of attempts that failed.
+            sweep_batches(self._directory, self.application, decision.epoch, decision.batch_id)
             reach(crash_points.SWEPT)
+
+    def _publish_beside(self, finish_parts: Callable[[int], None]) -> None:
+        try:
+            self.publish(finish_parts)
+        except Exception as error:
+            # Nobody is told here: the next decision needs it done, tries it again, and raises what is in the way.
+            log.info("what was decided of %s is published later: %s", self.application, error)
 
     def _decide(self, decision: Decision, staged: list[Staged], *, is_direct: bool) -> Outcome:
         handovers = [] if is_direct else [msgspec.msgpack.encode(each) for each in staged]

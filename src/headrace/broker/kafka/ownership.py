@@ -89,8 +89,11 @@ class KafkaOwnership:
             if found is None or found[0] is not owned:
                 return
             del self._owned[owned.application]
-        found[1].close()
-        owned.release()
+        try:
+            # It waits for what is being published, for which the publishers are needed.
+            owned.release()
+        finally:
+            found[1].close()
 
     def owned(self, application: str, epoch: int) -> tuple[OwnedApplication, Publishers]:
         """The application, which must be ours."""

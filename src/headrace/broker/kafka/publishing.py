@@ -37,7 +37,7 @@ _TRIES = 5
 _WAIT_SECONDS = 5.0
 _SLOWEST = 20_000
 """How many records a publisher sends in a second at the least, before it is taken for dead."""
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.005
 
 
 def publisher_id(application: str, number: int) -> str:
@@ -55,6 +55,11 @@ def parts_of(state: ControlState) -> dict[int, list[Staged]]:
             if mark is None or mark.batch_id < decision.batch_id:
                 parts.setdefault(staged.publisher, []).append(staged)
     return parts
+
+
+def patience(state: ControlState) -> float:
+    """How many seconds publishers may take for what is left, before they are taken for dead."""
+    return _WAIT_SECONDS + sum(each.records for part in parts_of(state).values() for each in part) / _SLOWEST
 
 
 class Publisher:
@@ -133,19 +138,19 @@ class Publishers:
         self._publishers: dict[int, Publisher] = {}
         self._lock = threading.Lock()
 
-    def wait_and_finish(self) -> None:
-        """Leave the last decision to its publishers for as long as that may take; then do what they have not done."""
-        state = self._reader.catch_up()
-        seconds = _WAIT_SECONDS + sum(each.records for part in parts_of(state).values() for each in part) / _SLOWEST
-        deadline = time.monotonic() + seconds
+    def wait_and_finish(self, batch_id: int) -> None:
+        """Leave a batch to its publishers for as long as that may take; then do what they have not done."""
+        self._see(batch_id)
+        deadline = time.monotonic() + patience(self._reader.state)
         while parts_of(self._reader.state) and time.monotonic() < deadline:
-            self._reader.follow(_LOOK_SECONDS)
+            self._look()
         if left := sorted(parts_of(self._reader.state)):
             log.warning("the driver of %s publishes for publishers that did not: %s", self._reader.application, left)
-        self.finish()
+        self.finish(batch_id)
 
-    def finish(self) -> None:
-        """Publish all parts of the last decision that nobody has published."""
+    def finish(self, batch_id: int) -> None:
+        """Publish all parts of a batch, the last that was decided, that nobody has published."""
+        self._see(batch_id)
         parts = parts_of(self._reader.catch_up())
         if not parts:
             return
@@ -156,6 +161,20 @@ class Publishers:
         for number, part in parts_of(state).items():
             assert state.decision is not None
             self.publisher(number).publish(state.decision.batch_id, part)
+
+    def _see(self, batch_id: int) -> None:
+        """Wait until the decision can be read: its commit is answered earlier, and nothing seems to be left till then."""
+        deadline = time.monotonic() + self._clients.timeout
+        while (decision := self._reader.state.decision) is None or decision.batch_id < batch_id:
+            if time.monotonic() > deadline:
+                message = f"the decision of batch {batch_id} of {self._reader.application} cannot be read"
+                raise BrokerUnreachableError(message, hint="The broker is slow or gone; it is tried again.")
+            self._look()
+
+    def _look(self) -> None:
+        """See what is new. The pause is outside of the reader: whoever renews the lease meanwhile needs it, too."""
+        if not self._reader.follow(0.0):
+            time.sleep(_LOOK_SECONDS)
 
     def publisher(self, number: int) -> Publisher:
         """The publisher of that number."""
