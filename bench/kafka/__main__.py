@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -201,11 +202,16 @@ def _waits(bench: Bench, side: str, guarantee: str) -> list[Waits]:
 def broker(directory: Path) -> Iterator[str]:
     """A broker of the benchmark's own, or the address that was given."""
     server = KafkaServer(directory / "broker", Node(1, free_port(), free_port()), heap="1g")
-    server.start(print)
     try:
+        server.start(print)
         yield server.address
     finally:
         server.stop()
+
+
+def _end(number: int, _: object) -> None:
+    """Whoever ends the benchmark ends what it started, too."""
+    raise SystemExit(128 + number)
 
 
 def main() -> None:
@@ -218,6 +224,7 @@ def main() -> None:
     parser.add_argument("--side", action="append", choices=[*_SIDES], help="all unless told")
     parser.add_argument("--latency-seconds", type=float, default=12.0, help="how long each rate is held")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, _end)
     began = time.monotonic()
     tables = []
     with tempfile.TemporaryDirectory() as directory, broker(Path(directory)) as address:

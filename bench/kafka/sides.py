@@ -85,7 +85,11 @@ class Running:
                 stderr=errors,
                 env={**os.environ, **(environment or {})},
             )
-        self.started = self._started()
+        try:
+            self.started = self._started()
+        except BaseException:
+            self._process.kill()
+            raise
         self.start_seconds = self.started - began
 
     def check(self) -> None:
