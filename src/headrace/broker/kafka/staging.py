@@ -145,8 +145,7 @@ class StageWriter:
         columns = self._open.get((topic, partition))
         if columns is None:
             columns = self._begin(topic, partition)
-        columns.add(timestamp, key, value, headers)
-        if columns.is_full:
+        if columns.add(timestamp, key, value, headers):
             self._seal(columns)
 
     def finish(self) -> Handover:
@@ -201,18 +200,16 @@ class _Columns:
         self.has_headers, self.size = False, 0
         self._clear()
 
-    @property
-    def is_full(self) -> bool:
-        return len(self.keys) >= _CHUNK_RECORDS or self.size >= _CHUNK_BYTES
-
-    def add(self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> None:
-        size = check_record(self._place[0], self._limits, timestamp, key, value, headers)
+    def add(self, timestamp: int, key: bytes | None, value: bytes | None, headers: Headers) -> bool:
+        """Take a record; whether there is enough for a chunk."""
+        self.size += check_record(self._place[0], self._limits, timestamp, key, value, headers) + 8
         self.timestamps.append(timestamp)
         self.keys.append(key)
         self.values.append(value)
         self.headers.append(headers)
-        self.has_headers = self.has_headers or bool(headers)
-        self.size += size + 8
+        if headers:
+            self.has_headers = True
+        return len(self.keys) >= _CHUNK_RECORDS or self.size >= _CHUNK_BYTES
 
     def chunk(self) -> Chunk:
         headers: Any = self.headers if self.has_headers else None
