@@ -73,7 +73,7 @@ class OwnedApplication:
     ) -> None:
         self.application, self.reader = reader.application, reader
         self._clients, self._directory, self._held = clients, directory, held
-        self._session = Session(clients, driver_id(self.application), self._check)
+        self._session = Session(clients, driver_id(self.application), reader.topic, self._check)
         self._lock = threading.RLock()
         self._last = -1
         """The last batch that was decided."""

@@ -78,7 +78,7 @@ class Publisher:
         self._clients, self._directory = clients, directory
         self._last = MarkRecord(-1, {})
         """The last mark that is known to count."""
-        self._session = Session(clients, publisher_id(self._application, number), self._check)
+        self._session = Session(clients, publisher_id(self._application, number), reader.topic, self._check)
 
     def begin(self) -> None:
         """Fence whoever else published this part."""

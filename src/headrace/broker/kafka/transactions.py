@@ -37,10 +37,13 @@ _QUEUE = {
 class Session:
     """A transactional id, as this process uses it. Safe in threads: one transaction at a time."""
 
-    def __init__(self, clients: Clients, transactional_id: str, check: Callable[[], None]) -> None:
-        """``check`` is called in each new session before its first transaction; it raises where this must stop."""
+    def __init__(self, clients: Clients, transactional_id: str, topic: str, check: Callable[[], None]) -> None:
+        """``check`` is called in each new session before its first transaction; it raises where this must stop.
+
+        ``topic`` is one that it writes to.
+        """
         self.transactional_id = transactional_id
-        self._clients, self._check = clients, check
+        self._clients, self._topic, self._check = clients, topic, check
         self._producer: Producer | None = None
         self._outages = 0
         self._lock = threading.RLock()
@@ -97,6 +100,8 @@ class Session:
             settings = {**_QUEUE, "transactional.id": self.transactional_id}
             producer = self._clients.producer(settings)
             try:
+                # Once it is connected: librdkafka asks for the coordinator at once, and then every half second.
+                producer.list_topics(self._topic, self._clients.timeout)
                 producer.init_transactions(self._clients.timeout)
             except KafkaException as error:
                 raise self._clients.failure(error, f"cannot begin a session of {self.transactional_id}") from error
