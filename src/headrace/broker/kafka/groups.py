@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import (
@@ -61,7 +62,16 @@ def _members(group: str, error: BrokerError) -> BrokerError | None:
 def committed(
     clients: Clients, group: str, *, is_definite: bool = False
 ) -> dict[port.TopicPartition, OffsetAndMetadata]:
-    """What a group committed; nothing where it is unknown.
+    """What a group committed; nothing where it is unknown. See ``asking``."""
+    with asking(clients, group, is_definite=is_definite) as ask:
+        return ask()
+
+
+@contextmanager
+def asking(
+    clients: Clients, group: str, *, is_definite: bool = False
+) -> Iterator[Callable[[], dict[port.TopicPartition, OffsetAndMetadata]]]:
+    """What can be asked for what a group committed. It looks for the group's coordinator meanwhile, which takes time.
 
     ``is_definite`` waits for the end of transactions that hold offsets of the group. That of a process that was killed
     ends after ``transaction.timeout.ms``: too long for somebody who only wants to look.
@@ -70,18 +80,22 @@ def committed(
     process (librdkafka 2.16) where the group's coordinator changes meanwhile.
     """
     check_name(group, "group")
-    places = [(topic, number) for topic, count in metadata.counts(clients).items() for number in range(count)]
-    if not places:
-        return {}
     isolation = "read_committed" if is_definite else "read_uncommitted"
     consumer = clients.consumer({"group.id": group, "isolation.level": isolation})
-    try:
+
+    def ask() -> dict[port.TopicPartition, OffsetAndMetadata]:
+        places = [(topic, number) for topic, count in metadata.counts(clients).items() for number in range(count)]
+        if not places:
+            return {}
         found = clients.until_it_can(
             f"ask for the offsets of the group {group}", lambda: committed_by(consumer, places, clients.timeout)
         )
+        return {place: OffsetAndMetadata(*found[place]) for place in sorted(found)}
+
+    try:
+        yield ask
     finally:
         consumer.close()
-    return {place: OffsetAndMetadata(*found[place]) for place in sorted(found)}
 
 
 def names(clients: Clients) -> list[str]:

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -65,6 +65,12 @@ class KafkaOwnership:
 
     def acquire_lease(self, application: str, *, note: str = "") -> KafkaLease:
         """Fence whoever has it; what was decided is published before anything else."""
+        with groups.asking(self._clients, application, is_definite=True) as ask:
+            return self._acquire(application, note, ask)
+
+    def _acquire(
+        self, application: str, note: str, ask: Callable[[], dict[TopicPartition, OffsetAndMetadata]]
+    ) -> KafkaLease:
         with suppress(TopicExistsError):
             if not self.has_topic(application):
                 self._log.create_topic(control_topic(application), 1, CONFIG)
@@ -76,7 +82,7 @@ class KafkaOwnership:
         left = owned.uncommitted_offsets
         owned.publish(publishers.finish)
         # What was committed this moment may not be told yet: the first offsets of a group are not until then.
-        owned.committed = {**groups.committed(self._clients, application, is_definite=True), **left}
+        owned.committed = {**ask(), **left}
         staging_sweep.sweep(self._directory, application, record)
         with self._lock:
             self._owned[application] = owned, publishers
