@@ -2,8 +2,8 @@
 
 A process that asks for an application *fences* the one that has it. The answer to a decision may be lost, with the
 decision done, not done, or still under way. What is decided is published after it, a transaction for each stage, beside
-whatever else happens, and may come to a halt in between. Each transaction takes an offset more than it has records, each that is given up leaves
-a gap, and while one is under way nothing behind it can be read.
+whatever else happens, and may come to a halt in between. Each transaction takes an offset more than it has records,
+each that is given up leaves a gap, and while one is under way nothing behind it can be read.
 
 The server outlives its clients: a crash ends those. Whatever they ask for is a step of the world.
 """

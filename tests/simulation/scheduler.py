@@ -342,7 +342,7 @@ class _Run:
         process.broker.close()
 
     def _move_tasks(self) -> None:
-        """Tasks are closed where they are; the next batch opens them as another process would, with or without state."""
+        """Tasks are closed where they are; the next batch opens them as another process would, or without state."""
         process = self._process
         if process is None:
             return

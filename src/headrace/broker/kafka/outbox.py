@@ -111,7 +111,7 @@ class KafkaOutbox:
             time.sleep(_PAUSE_SECONDS)
 
     def _published(self, application: str) -> ControlState:
-        """What the control topic says when all of the last decision is published, which goes on beside the next batch."""
+        """What the control topic says when the last decision is published, which goes on beside the next batch."""
         state = self._ownership.topics.state(application)
         # What its publishers do not do in that time the driver does.
         deadline = time.monotonic() + 2 * patience(state) + _SEEN_SECONDS

@@ -178,7 +178,7 @@ class OwnedApplication:
             return Outcome.DONE
 
     def begin_publishing(self, finish_parts: Callable[[int], None]) -> None:
-        """The same in a thread. Whoever decides or publishes next waits for it, or comes first and leaves it nothing."""
+        """``publish`` in a thread. Whoever decides or publishes next waits for it, or comes first."""
         if self._unpublished is not None:
             name = f"headrace-publication-{self._unpublished.batch_id}"
             threading.Thread(target=self._publish_beside, args=(finish_parts,), name=name, daemon=True).start()

@@ -163,7 +163,7 @@ class Publishers:
             self.publisher(number).publish(state.decision.batch_id, part)
 
     def _see(self, batch_id: int) -> None:
-        """Wait until the decision can be read: its commit is answered earlier, and nothing seems to be left till then."""
+        """Wait until the decision can be read. Its commit is answered earlier: nothing seems to be left till then."""
         deadline = time.monotonic() + self._clients.timeout
         while (decision := self._reader.state.decision) is None or decision.batch_id < batch_id:
             if time.monotonic() > deadline:
