@@ -158,23 +158,6 @@ def test_a_staging_directory_that_is_not_shared_is_refused(tally: Tally, tmp_pat
             host.stage(tally.name, lease.epoch, 0, "0_0-0-a")
 
 
-def test_what_failed_attempts_staged_goes_with_the_batch(tally: Tally, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(staging, "INLINE_BYTES", 0)
-    tally.send(10)
-    with closing(tally.broker()) as driver, closing(tally.broker()) as host, driver.acquire_lease(tally.name) as lease:
-        handovers = []
-        for batch, attempt in [(0, "failed"), (0, "good"), (1, "next")]:
-            with host.stage(tally.name, lease.epoch, batch, attempt) as stage:
-                stage.append(f"{tally.name}-echo", 0, 1, b"key", attempt.encode())
-                handovers.append(stage.finish())
-        assert driver.decide(Decision(tally.name, lease.epoch, 0, [handovers[1]])) is Outcome.DONE
-        driver.begin_publishing(tally.name, lease.epoch)
-        driver.publish(tally.name, lease.epoch)
-        left = [path.name for path in (tally.directory / "state" / ".staging").rglob("*.staged")]
-        assert left == [f"{lease.epoch}-1-next.staged"]
-        assert [record[5] for records in driver.read(f"{tally.name}-echo", 0, 0) for record in records] == [b"good"]
-
-
 def _killed(tally: Tally, failpoint: str, *options: str) -> None:
     process = tally.spawn({"HEADRACE_FAILPOINT": failpoint}, *options)
     _, said = process.communicate(timeout=_SECONDS)

@@ -40,8 +40,8 @@ CONFIG: Mapping[str, object] = {
 OWNER, DECISION, PUBLISHED = b"owner", b"decision", b"published"
 NOTE, STAGE, MARK = b"note/", b"stage/", b"mark/"
 
-_WAIT_MS = 100
-"""How long the broker may hold back that there is nothing new. What is new comes at once."""
+_WAIT_MS = 20
+"""How long the broker may hold an answer back. It does so for what was just committed, too: each decision waits for it."""
 _POLL_SECONDS = 0.05
 _PAUSE_SECONDS = 0.002
 _MOST = 1000

@@ -30,8 +30,6 @@ _SETTINGS = {
     "queue.buffering.max.messages": 500_000,
     "queue.buffering.max.kbytes": 256 * 1024,
     "message.max.bytes": 1_000_000_000,
-    # A call for each record that was written would take longer than writing it.
-    "delivery.report.only.error": True,
 }
 
 
