@@ -41,7 +41,7 @@ OWNER, DECISION, PUBLISHED = b"owner", b"decision", b"published"
 NOTE, STAGE, MARK = b"note/", b"stage/", b"mark/"
 
 _WAIT_MS = 20
-"""How long the broker may hold an answer back. It does so for what was just committed, too: each decision waits for it."""
+"""How long the broker may hold an answer back. It does so for what was just committed, too: decisions wait for it."""
 _POLL_SECONDS = 0.05
 _PAUSE_SECONDS = 0.002
 _MOST = 1000
