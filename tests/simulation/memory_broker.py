@@ -97,6 +97,8 @@ class MemoryServer:
 
     def __init__(self, random: Random, step: Callable[[str], None]) -> None:
         self.random, self._step = random, step
+        self._haste = random.choice((0.0, 0.05, 0.3))
+        """How likely it is that a publication goes on at a step. Where nobody hurries, it does when it is waited for."""
         self.topics: dict[str, _Topic] = {}
         self.groups: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
         self.applications: dict[str, _Application] = {}
@@ -110,7 +112,7 @@ class MemoryServer:
         """A step of the world; publications that are under way may have gone on meanwhile."""
         self._step(name)
         for application, found in self.applications.items():
-            while found.is_publishing and self.random.random() < 0.3:
+            while found.is_publishing and self.random.random() < self._haste:
                 self.publish_more(application, found)
 
     def publish_more(self, application: str, found: _Application) -> None:

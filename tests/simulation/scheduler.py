@@ -236,6 +236,8 @@ class _Run:
         for _ in range(self._random.randint(1, 3)):
             if not self._run_batch(process):
                 return
+            if self._random.random() < 0.3:
+                self._move_tasks()
 
     def _start(self, state: int) -> _Process:
         self._trace(f"  a process starts, state {state}")
@@ -347,7 +349,7 @@ class _Run:
         if process is None:
             return
         process.engine.tasks.close()
-        if self._random.random() < 0.3:
+        if self._random.random() < 0.5:
             for directory in (self._world.state_dir(process.state) / APPLICATION).glob("*_*"):
                 shutil.rmtree(directory)
 
