@@ -98,7 +98,7 @@ class MemoryServer:
     def __init__(self, random: Random, step: Callable[[str], None]) -> None:
         self.random, self._step = random, step
         self._haste = random.choice((0.0, 0.05, 0.3))
-        """How likely it is that a publication goes on at a step. Where nobody hurries, it does when it is waited for."""
+        """How likely it is that a publication goes on at a step. Where it is not, it goes on when it is waited for."""
         self.topics: dict[str, _Topic] = {}
         self.groups: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
         self.applications: dict[str, _Application] = {}
