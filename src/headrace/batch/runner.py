@@ -82,11 +82,6 @@ class BatchRunner:
         except HeadraceError as error:
             log.warning("what was decided is published later: %s", error)
 
-    @property
-    def is_awaited(self) -> bool:
-        """Whether somebody waits until nothing is due."""
-        return self._waiting > 0
-
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """Somebody waits until nothing is due. A batch that only punctuates is not followed by another one meanwhile.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import shlex
 import signal
 import subprocess
@@ -30,11 +29,6 @@ SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 """What calls to Spark raise; the last one where its JVM is gone."""
 EXECUTION_ERRORS = (*SPARK_ERRORS, pa.ArrowException)
 """The same for calls that bring rows."""
-_SOURCE = "PythonStreamingSourceRunner"
-_HUNG_UP = re.compile(
-    r"java\.io\.EOFException|java\.net\.SocketException|java\.nio\.channels\.ClosedChannelException"
-    r"|java\.io\.IOException: (Broken pipe|Connection reset)"
-)
 _HEAD_LINES = 12
 _START_SECONDS = 180.0
 """On a busy machine a JVM takes minutes for what it does in seconds otherwise."""
@@ -87,28 +81,13 @@ def end_of_jvm(error: BaseException) -> StreamsError | None:
 
 
 def explained(error: BaseException, message: str) -> StreamsError:
-    """An error of Spark's as ours: what process of it ended, else what it said, without the stack traces."""
-    ended = end_of_jvm(error) or _end_of_source(error)
+    """An error of Spark's as ours: how its JVM ended, else what it said, without the stack traces."""
+    ended = end_of_jvm(error)
     if ended is not None:
         return ended
     said = str(error).strip().splitlines()
     causes = [line for line in said[_HEAD_LINES:] if line.startswith(("Caused by: ", "headrace.errors."))]
     failure = StreamsError(message, detail="\n".join(dict.fromkeys(said[:_HEAD_LINES] + causes)))
-    failure.__cause__ = error
-    return failure
-
-
-def _end_of_source(error: BaseException) -> StreamsError | None:
-    """Where the process of our source hung up on Spark: which one that is, and that nothing is lost by it."""
-    trace = str(vars(error).get("_stackTrace") or error)
-    if _SOURCE not in trace or _HUNG_UP.search(trace) is None:
-        return None
-    failure = StreamsError(
-        "the process ended that tells Spark when a batch is due",
-        detail="It is called pyspark.sql.streaming.python_streaming_source_runner, and Spark does not start another.",
-        hint="Somebody killed it, or the machine ran out of memory. Start the application again: it goes on after the"
-        " last batch that was committed, nothing is lost.",
-    )
     failure.__cause__ = error
     return failure
 

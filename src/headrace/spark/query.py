@@ -1,4 +1,8 @@
-"""One run of the streaming query: Structured Streaming says when, the runner does what is due."""
+"""One run of the streaming query: Structured Streaming keeps it alive, the runner does what is due.
+
+Spark's own batches are rounds of some seconds, from a source in the JVM whose rows nobody reads. In each the driver
+plans what is due and runs it as jobs, so that no batch waits for Spark to ask, and no process is needed that asks.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,6 @@ from headrace.spark.gate import BatchGate
 from headrace.spark.host_wire import directory_of, sign_on_as_driver
 from headrace.spark.hosts import end_hosts, remove_abandoned
 from headrace.spark.jvm import EXECUTION_ERRORS, check_callbacks, explained
-from headrace.spark.source import FORMAT, DueServer, DueSource
 from headrace.waiting import BATCH_SECONDS, join, overdue, within
 
 if TYPE_CHECKING:
@@ -29,24 +32,17 @@ if TYPE_CHECKING:
     from headrace.spark.job import SparkJob
 
 _SQL = {
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1",
     # Without it Spark waits for ever for its thread to end.
     "spark.sql.streaming.stopTimeout": "45s",
 }
-_LOOK_SECONDS = 0.2
-_START_SECONDS = 0.02
 _ROUND_SECONDS = 5.0
-"""How long batches run one after another before Spark is asked whether the next one is due."""
-_LINGER_SECONDS = 0.2
-"""How long such a round waits for the next records."""
-_START_TRIES = 5
+_LOOK_SECONDS = 0.2
 _BEGIN_SECONDS = 120.0
 _END_SECONDS = 60.0
 _STOPPING = "the streaming query to stop"
-_IDLE = "Spark to say that nothing is due"
+_IDLE = "Spark to begin a round in which nothing is due"
 _FAILED = "Spark could not run the batch"
-_TOO_SLOW = "failed to connect back"
 
 
 class BatchQuery:
@@ -63,14 +59,14 @@ class BatchQuery:
         self._poll_seconds = max(1, application.config["poll.ms"]) / 1000
         self._directory = _new_checkpoint(application.config.application_dir, job.run)
         self._gate = BatchGate()
+        self._looked = threading.Condition()
+        self._looks, self._nothing_due = 0, 0
         self._ending = threading.Lock()
         self._ended = threading.Event()
         self._failure: BaseException | None = None
         self._telling = threading.Lock()
         remove_abandoned()
-        place = directory_of(job.run)
-        self._lives = sign_on_as_driver(place)
-        self._due = DueServer(place, self._is_due)
+        self._lives = sign_on_as_driver(directory_of(job.run))
         try:
             self._query = self._start(f"headrace-{application.id}")
         except BaseException:
@@ -86,13 +82,8 @@ class BatchQuery:
 
     def process_all(self) -> None:
         """Wait until nothing is due; raises what made it fail."""
-        try:
-            with self._runner.waiting():
-                within(_BEGIN_SECONDS, _IDLE, self._query.processAllAvailable, lambda: self._gate.is_busy)
-        except (StreamsError, *EXECUTION_ERRORS) as error:
-            if self._failure is None:
-                # One that does not answer has failed, too: who waits for the application's end hears of it.
-                self._failure = error if isinstance(error, StreamsError) else explained(error, _FAILED)
+        with self._runner.waiting():
+            self._await_nothing_due()
         if self._failure is not None:
             # Whoever waits may stop the query before its watcher has seen the failure.
             self._fail(self._failure)
@@ -116,60 +107,61 @@ class BatchQuery:
 
     def _start(self, name: str) -> StreamingQuery:
         session = self._job.session
-        for setting, value in {
-            **_SQL,
-            "spark.sql.streaming.pollingDelay": f"{self._poll_seconds * 1000:.0f}ms",
-        }.items():
+        for setting, value in _SQL.items():
             session.conf.set(setting, value)
-        session.dataSource.register(DueSource)
-        nothing = session.readStream.format(FORMAT).option("path", str(self._due.path)).load()
+        rounds = session.readStream.format("rate-micro-batch").options(rowsPerBatch=1, numPartitions=1).load()
         # On this machine, whatever file system Spark takes a path to be in.
         location = f"file://{self._directory.absolute()}"
-        writer = nothing.writeStream.foreachBatch(self._on_batch).option("checkpointLocation", location)
+        writer = rounds.writeStream.foreachBatch(self._on_round).option("checkpointLocation", location)
         check_callbacks()
-        for left in reversed(range(_START_TRIES)):
-            query = writer.queryName(name).start()
-            if _has_begun(query) or not left:
-                break
-        return query
+        return writer.queryName(name).start()
+
+    def _await_nothing_due(self) -> None:
+        """Until a look that began later than this call found nothing; or a failure, or the end."""
+        deadline = time.monotonic() + _BEGIN_SECONDS
+        with self._looked:
+            before = self._looks
+            while self._nothing_due <= before and self._failure is None and self.is_active:
+                if self._gate.is_busy:
+                    deadline = time.monotonic() + _BEGIN_SECONDS
+                elif time.monotonic() > deadline:
+                    # One that does not answer has failed, too: who waits for the application's end hears of it.
+                    self._failure = overdue(_IDLE, _BEGIN_SECONDS)
+                self._looked.wait(_LOOK_SECONDS)
+
+    def _on_round(self, nothing: DataFrame, number: int) -> None:
+        """Run what is due until the round is over. Of Spark's batch nothing is needed but that it happens."""
+        end = time.monotonic() + _ROUND_SECONDS
+        while self._failure is None and time.monotonic() < end:
+            goes_on = self._run_batch() if self._is_due() else not self._gate.closes_within(self._poll_seconds)
+            if not goes_on:
+                return
 
     def _is_due(self) -> bool:
-        """Plan the next batch. Asked by Spark, through the source."""
+        """Plan the next batch."""
+        with self._looked:
+            self._looks += 1
         try:
-            return self._failure is None and self._runner.plan()
+            is_due = self._runner.plan()
         except BaseException as error:
             self._failure = error
-            return False
-
-    def _on_batch(self, nothing: DataFrame, number: int) -> None:
-        """Run what is due, and for a while what becomes due then: each batch of Spark's own takes a tenth of a second.
-
-        Nothing of Spark's batch is needed but that it happens: Spark is asked again when this has ended.
-        """
-        end = time.monotonic() + _ROUND_SECONDS
-        while self._run_batch() and time.monotonic() < end and self._becomes_due():
-            pass
+            is_due = False
+        with self._looked:
+            if not is_due:
+                self._nothing_due = self._looks
+            self._looked.notify_all()
+        return is_due
 
     def _run_batch(self) -> bool:
         """Run what is planned; False where nothing may be run any more."""
         with self._gate.batch() as may_begin:
-            # Skipping a batch is harmless: what is not decided is planned again. Spark begins with an empty one.
+            # Skipping a batch is harmless: what is not decided is planned again.
             if may_begin and self._failure is None:
                 try:
                     self._runner.run()
                 except BaseException as error:
                     self._failure = error
         return may_begin and self._failure is None
-
-    def _becomes_due(self) -> bool:
-        """Whether something is due soon."""
-        end = time.monotonic() + _LINGER_SECONDS
-        while not self._is_due():
-            if time.monotonic() > end or self._failure is not None or self._runner.is_awaited:
-                return False
-            if self._gate.closes_within(min(self._poll_seconds, _LINGER_SECONDS)):
-                return False
-        return True
 
     def _watch(self) -> None:
         """Wait for the end, and tell of a failure."""
@@ -181,7 +173,8 @@ class BatchQuery:
             self._failure = self._failure or explained(error, _FAILED)
         if not self.is_active:
             return
-        self._fail(self._failure or StreamsError("the streaming query was stopped by somebody else"))
+        self._failure = self._failure or StreamsError("the streaming query was stopped by somebody else")
+        self._fail(self._failure)
 
     def _fail(self, failure: BaseException) -> None:
         """End because of a failure, and tell of it, once."""
@@ -204,7 +197,6 @@ class BatchQuery:
             self._ended.set()
 
     def _clear(self) -> None:
-        self._due.close()
         end_hosts(self._job.run)
         self._lives.close()
         remove_abandoned()
@@ -234,15 +226,3 @@ def _new_checkpoint(home: Path, run: str) -> Path:
     shutil.rmtree(parent, ignore_errors=True)
     make_private(parent / run)
     return parent / run
-
-
-def _has_begun(query: StreamingQuery) -> bool:
-    """Whether the source answers. On a busy machine its process may take longer than the ten seconds Spark grants."""
-    deadline = time.monotonic() + _BEGIN_SECONDS
-    while query.isActive and query.status["message"].startswith("Initializing"):
-        if time.monotonic() > deadline:
-            query.stop()
-            raise overdue("the source of the query to answer", _BEGIN_SECONDS)
-        time.sleep(_START_SECONDS)
-    failure = query.exception()
-    return failure is None or _TOO_SLOW not in str(failure)

@@ -29,14 +29,14 @@ def test_it_stops_at_the_moment_when_a_batch_is_about_to_begin(
     broker.create_topic("lines")
     append(broker, "lines", [("k", "one two one")])
     about_to_begin, may_begin = threading.Event(), threading.Event()
-    begin = BatchQuery._on_batch
+    begin = BatchQuery._on_round
 
     def begin_late(query: BatchQuery, ranges: DataFrame, number: int) -> None:
         about_to_begin.set()
         may_begin.wait(2)
         begin(query, ranges, number)
 
-    monkeypatch.setattr(BatchQuery, "_on_batch", begin_late)
+    monkeypatch.setattr(BatchQuery, "_on_round", begin_late)
     engine = SparkEngine(word_count(), settings(tmp_path), broker, session=spark)
     engine.start()
     assert about_to_begin.wait(120)
