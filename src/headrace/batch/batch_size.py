@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 
 FIRST = 2_000
@@ -14,10 +14,13 @@ That cost is learnt and left out, and records take at least as long: a batch tha
 it would only make it worse."""
 _STEP = 10
 """What a small batch took is mostly its fixed cost: the prediction from it is too low rather than too high."""
-_REMEMBERED = 8
-_FAR = 3
+_REMEMBERED = 3
+"""Of each size: the quickest of them counts, as other work only makes a batch longer."""
 _MOST_OF_IT = 0.75
-"""More of the quickest batch than this is not believed to be fixed: times differ by chance."""
+"""More of a batch than this is not believed to be fixed: times differ by chance."""
+_FAR = 3
+_FORGOTTEN = 8
+"""After so many batches of other sizes."""
 _NEARLY = 0.9
 
 
@@ -41,8 +44,11 @@ class BatchSize:
         self._clock = clock
         self._under_way: tuple[int, float] | None = None
         self._is_warm = False
-        self._seen: deque[tuple[int, float]] = deque(maxlen=_REMEMBERED)
-        self._fixed: float | None = None
+        self._seen: dict[int, deque[tuple[float, int]]] = defaultdict(lambda: deque(maxlen=_REMEMBERED))
+        """Seconds and records of batches, by powers of two."""
+        self._was_known = False
+        self._since: dict[int, int] = {}
+        """How many batches ago there was one of that size."""
 
     def begin(self, records: int) -> None:
         """A batch of so many records begins."""
@@ -60,35 +66,37 @@ class BatchSize:
         self._is_warm = True
 
     def _adapt(self, records: int, seconds: float) -> None:
-        self._seen.append((records, seconds))
-        self._learn()
-        beside = seconds - self._fixed_cost()
-        aim = max(SECONDS, self._fixed_cost())
+        alike = self._remember(records, seconds)
+        best, many = min(alike)
+        known = self._fixed()
+        fixed = min(best if known is None else known, _MOST_OF_IT * best)
+        aim = max(SECONDS, 0.0 if known is None else fixed)
         # A small batch tells nothing of how much more would fit; one that takes too long tells that it was too much.
-        if records >= _NEARLY * self.limit or beside > aim:
-            wanted = int(aim / self._seconds_each(beside / records))
+        if records >= _NEARLY * self.limit or seconds - fixed > aim:
+            wanted = int(many * aim / (best - fixed))
+            if known is None and self._was_known and self.limit > LEAST:
+                # A smaller one shows what is fixed now.
+                wanted = self.limit // 2
             within_a_step = max(self.limit // _STEP, min(wanted, self.limit * _STEP))
             self.limit = max(LEAST, min(within_a_step, MOST))
+        self._was_known |= known is not None
 
-    def _learn(self) -> None:
-        """The fixed cost, from the quickest of the small and of the large ones: other work only makes them longer."""
-        sizes = [records for records, _ in self._seen]
-        middle = (min(sizes) * max(sizes)) ** 0.5
-        if max(sizes) >= 2 * min(sizes):
-            quick, few = min((seconds, records) for records, seconds in self._seen if records <= middle)
-            slow, many = min((seconds, records) for records, seconds in self._seen if records > middle)
-            each = max(0.0, (slow - quick) / (many - few))
-            self._fixed = max(0.0, quick - few * each)
+    def _remember(self, records: int, seconds: float) -> deque[tuple[float, int]]:
+        """The last batches of about that size, this one too."""
+        size = records.bit_length()
+        alike = self._seen[size]
+        if alike and seconds > _FAR * min(alike)[0]:
+            # Records have become slow: what was is no measure.
+            alike.clear()
+        alike.append((seconds, records))
+        self._since = {each: count + 1 for each, count in self._since.items() if count < _FORGOTTEN} | {size: 0}
+        for each in self._seen.keys() - self._since.keys():
+            del self._seen[each]
+        return alike
 
-    def _fixed_cost(self) -> float:
-        most = _MOST_OF_IT * min(seconds for _, seconds in self._seen)
-        return most if self._fixed is None else min(most, self._fixed)
-
-    def _seconds_each(self, last: float) -> float:
-        """What one more record costs: at best, as other work only makes it longer, unless it is far from that now."""
-        best = min((seconds - self._fixed_cost()) / records for records, seconds in self._seen)
-        if last <= _FAR * best:
-            return best
-        while len(self._seen) > 1:
-            self._seen.popleft()
-        return last
+    def _fixed(self) -> float | None:
+        """What a batch takes without records, from the smallest and the largest that were seen; None: unknown."""
+        (quick, few), (slow, many) = (min(self._seen[size]) for size in (min(self._seen), max(self._seen)))
+        if many < 2 * few:
+            return None
+        return max(0.0, quick - few * max(0.0, (slow - quick) / (many - few)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import statistics
 
 import pytest
 
@@ -33,7 +34,8 @@ def test_a_backlog_is_read_in_batches_of_two_seconds_after_a_few(rate: int) -> N
     load = Load(rate)
     for _ in range(12):
         load.batch()
-    assert 0.9 * SECONDS < load.batch() < 1.1 * (SECONDS + FIXED)
+    later = [load.batch() for _ in range(20)]
+    assert statistics.median(later) > 0.9 * SECONDS and max(later) < 1.1 * (SECONDS + FIXED)
 
 
 @pytest.mark.parametrize("fixed", [1.0, 2.5, 5.0])
@@ -46,18 +48,18 @@ def test_a_busy_machine_does_not_make_batches_smaller_and_smaller(fixed: float) 
         load.batch()
     assert load.size.limit > 20_000
     load.fixed = FIXED
-    for _ in range(12):
+    for _ in range(30):
         load.batch()
     assert load.batch() < 1.3 * (SECONDS + FIXED)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(40))
 def test_a_loaded_machine_from_the_start_with_times_that_differ_by_chance(seed: int) -> None:
     chance = random.Random(seed)
-    load = Load(20_000, fixed=3.0)
+    load = Load(8_000)
     left, batches = 1_000_000, 0
-    while left > 0 and batches < 60:
-        load.disturbed = 1 + chance.random()
+    while left > 0 and batches < 150:
+        load.fixed, load.disturbed = chance.uniform(1.8, 4.4), chance.uniform(0.8, 1.6)
         left -= min(left, load.size.limit)
         load.batch()
         batches += 1
@@ -66,7 +68,7 @@ def test_a_loaded_machine_from_the_start_with_times_that_differ_by_chance(seed: 
 
 def test_a_rate_that_falls_is_followed_at_once() -> None:
     load = Load(100_000)
-    for _ in range(12):
+    for _ in range(8):
         load.batch()
     load.rate = 10_000
     assert load.batch() > 10
@@ -99,3 +101,7 @@ def test_it_is_never_less_than_some() -> None:
     for _ in range(10):
         load.batch()
     assert load.size.limit == LEAST
+    load.rate = 100_000
+    for _ in range(12):
+        load.batch()
+    assert load.size.limit > 50_000
