@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from headrace import functions
 from headrace.dsl.keywords import with_keywords
+from headrace.dsl.view import View
 from headrace.errors import OperatorTypeError, user_line
 from headrace.near_names import did_you_mean
 from headrace.serde.given import given_serde, is_serde
@@ -43,6 +44,7 @@ def _checked(method: Method, signature: inspect.Signature) -> Method:
             raise _argument_error(name, parameters, args[1:], kwargs, error) from None
         _take_serdes(bound.arguments)
         _check_callbacks(method.__name__, bound.arguments)
+        _check_builders(method.__name__, bound.arguments.values())
         return method(*bound.args, **bound.kwargs)
 
     checked.__signature__ = signature  # type: ignore[attr-defined]
@@ -66,6 +68,14 @@ def _check_callbacks(operator: str, arguments: dict[str, Any]) -> None:
             check_function(arguments[name], _CALLBACKS[name], operator=operator, argument=name)
 
 
+def _check_builders(operator: str, given: Iterable[object]) -> None:
+    """Refuse streams and tables of another builder: their nodes are in another topology."""
+    views = [each for each in given if isinstance(each, View)]
+    if any(each.builder is not views[0].builder for each in views):
+        message = f"{operator}() is given a stream or table of another StreamsBuilder"
+        raise OperatorTypeError(message, hint="Make all streams and tables with one builder.", at=user_line())
+
+
 def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *args: Any, **kwargs: Any) -> R:
     """Call a function that stands behind the method ``name``; ``fixed`` are arguments the user did not give."""
     signature = inspect.signature(function)
@@ -75,6 +85,7 @@ def call_as(name: str, function: Callable[..., R], fixed: tuple[Any, ...], /, *a
         parameters = list(signature.parameters.values())[len(fixed) :]
         raise _argument_error(name, parameters, args, kwargs, error) from None
     _take_serdes(kwargs)
+    _check_builders(name, fixed)
     return function(*fixed, *args, **kwargs)
 
 

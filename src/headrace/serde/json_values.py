@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,11 +28,17 @@ class JsonSerde:
         if value is None:
             return None
         try:
-            return orjson.dumps(value)
+            data = orjson.dumps(value)
         except TypeError as error:
             message = f"json() cannot write a {type(value).__name__}: {error}"
             hint = "JSON has dicts with text keys, lists, text, 64-bit numbers and booleans; see also serdes.of()."
             raise SerializationError(message, detail=f"value {shorten(value)}", hint=hint) from error
+        if b"null" in data and _has_no_number(value):
+            hint = "JSON has no NaN and no infinity: leave it out, or write None."
+            raise SerializationError(
+                "json() cannot write a float that is no number", detail=f"value {shorten(value)}", hint=hint
+            )
+        return data
 
     def deserialize(self, topic: str, data: bytes | None) -> Any:
         if data is None:
@@ -75,3 +82,12 @@ def _call(function: Callable[[Any], Any], argument: Any, role: str, detail: str)
     except Exception as error:
         message = f"the serde's {role} raised {type(error).__name__}: {error}"
         raise SerializationError(message, detail=detail) from error
+
+
+def _has_no_number(value: Any) -> bool:
+    """Whether there is a NaN or an infinity in it, which would be read as null."""
+    if isinstance(value, float):
+        return not math.isfinite(value)
+    if isinstance(value, dict):
+        return any(map(_has_no_number, value.values()))
+    return isinstance(value, list | tuple) and any(map(_has_no_number, value))

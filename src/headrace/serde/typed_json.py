@@ -83,11 +83,12 @@ def _codec(kind: Any) -> _Codec:
     encode, decode = msgspec.json.Encoder().encode, msgspec.json.Decoder(kind).decode
 
     def checked(value: Any) -> bytes:
+        # Python lets a field hold what its type does not allow: that would be found when it is read, and too late.
         data = encode(value)
         decode(data)
         return data
 
-    return _Codec(checked if is_typeddict(kind) else encode, decode, (msgspec.MsgspecError, TypeError))
+    return _Codec(checked, decode, (msgspec.MsgspecError, TypeError))
 
 
 def _annotations(kind: Any, seen: frozenset[Any] = frozenset()) -> Iterator[tuple[Any, dict[str, Any]]]:

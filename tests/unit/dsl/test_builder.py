@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from headrace.dsl.builder import StreamsBuilder
 from headrace.errors import OperatorTypeError, TopologyError
 from headrace.processors.api import Processor
 from headrace.state import stores
+from headrace.windows import JoinWindows
 
 
 def test_a_stream_reads_one_topic_several_or_a_pattern() -> None:
@@ -91,3 +93,17 @@ def test_a_store_nobody_added_cannot_be_used() -> None:
 def test_nothing_cannot_be_read_or_stored(call: Any) -> None:
     with pytest.raises(OperatorTypeError):
         call(StreamsBuilder())
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        lambda ours, theirs: ours.stream("a").merge(theirs.stream("b")),
+        lambda ours, theirs: ours.stream("a").join(theirs.table("b"), lambda a, b: a),
+        lambda ours, theirs: ours.stream("a").left_join(theirs.stream("b"), lambda a, b: a, JoinWindows(1000)),
+        lambda ours, theirs: ours.table("a").outer_join(theirs.table("b"), lambda a, b: a),
+    ],
+)
+def test_what_another_builder_made_is_refused(combine: Callable[[StreamsBuilder, StreamsBuilder], object]) -> None:
+    with pytest.raises(OperatorTypeError, match="of another StreamsBuilder"):
+        combine(StreamsBuilder(), StreamsBuilder())

@@ -166,3 +166,16 @@ def test_a_struct_of_an_imported_module_travels(tmp_path: Path, monkeypatch: pyt
     hit = importlib.import_module("structs_of_a_program").Hit
     ran = elsewhere(packed([(serdes.json(hit), b'{"page":"home"}')]), str(tmp_path))
     assert ran.stdout == b'{"page":"home"}\n', ran.stderr.decode()
+
+
+@pytest.mark.parametrize("value", [Line(1), Line("a", None), Line("a", "1"), Line("a", float("nan"))])  # type: ignore[arg-type]
+def test_what_could_not_be_read_again_is_not_written(value: Line) -> None:
+    with pytest.raises(SerializationError, match=r"cannot write the record: Expected .* at `\$\."):
+        serdes.json(Line).serialize("t", value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), {"a": [1.0, float("inf")]}, [(None, float("-inf"))]])
+def test_json_has_no_nan_and_no_infinity(value: Any) -> None:
+    with pytest.raises(SerializationError, match="no number"):
+        serdes.json().serialize("t", value)
+    assert serdes.json().serialize("t", {"a": None, "b": ["null", 1.5]}) == b'{"a":null,"b":["null",1.5]}'
