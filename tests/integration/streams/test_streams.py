@@ -17,7 +17,7 @@ from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptio
 from headrace.broker.port import Broker, NewRecord
 from headrace.errors import InternalTopicError, LeaseHeldError, MissingOutputTopicError, ProcessingError, StreamsError
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
-from headrace.waiting import overdue, within
+from headrace.spark.query import BatchQuery
 from tests.integration.streams.conftest import ON_SPARK, MakeApp, send
 
 
@@ -120,20 +120,16 @@ def test_a_function_that_raises_ends_the_application_and_is_named(broker: Broker
 def test_a_query_that_does_not_answer_ends_the_application_for_all_who_wait(
     broker: Broker, make_app: MakeApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never_idle(seconds: float, what: str, *call: Any) -> None:
-        if what == "Spark to say that nothing is due":
-            raise overdue(what, seconds)
-        within(seconds, what, *call)
-
-    monkeypatch.setattr("headrace.spark.query.within", never_idle)
+    monkeypatch.setattr(BatchQuery, "_on_round", lambda *_: time.sleep(0.1))
+    monkeypatch.setattr("headrace.spark.query._BEGIN_SECONDS", 2.0)
     broker.create_topic("in")
     builder = StreamsBuilder()
     builder.stream("in").to("out")
     app = make_app(builder.build())
     app.start()
-    with pytest.raises(StreamsError, match="for Spark to say that nothing is due"):
+    with pytest.raises(StreamsError, match="for Spark to begin a round"):
         app.run_until_idle()
-    with pytest.raises(StreamsError, match="for Spark to say that nothing is due"):
+    with pytest.raises(StreamsError, match="for Spark to begin a round"):
         app.wait(timeout=timedelta(seconds=60))
     assert app.state is StreamsState.ERROR
 
