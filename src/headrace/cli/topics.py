@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 from typing import Annotated, Any
 
@@ -44,13 +45,20 @@ def list_topics(session: Session, long: Long = False) -> None:
     """List the topics and their numbers of partitions."""
     with session.broker() as broker:
         counts = broker.topics()
-        found = [_totals(broker.describe_topic(name)) for name in counts] if long else []
-    found = found or [{"name": name, "partitions": count} for name, count in counts.items()]
+        short = [{"name": name, "partitions": count} for name, count in counts.items()]
+        found = list(_described(broker, counts)) if long else short
     columns = ("TOPIC", ">PARTITIONS", ">RECORDS", ">BYTES")[: 4 if long else 2]
     none = "no topics yet; create one: headrace topics create NAME"
     session.out.listing(
         found, columns, [tuple("" if each is None else each for each in one.values()) for one in found], none=none
     )
+
+
+def _described(broker: Broker, names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for name in names:
+        # One may be deleted while they are described.
+        with suppress(UnknownTopicError):
+            yield _totals(broker.describe_topic(name))
 
 
 @command(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import Broker
 from tests.unit.cli.conftest import Headrace
 
@@ -32,6 +33,16 @@ def test_the_long_list_shows_records_and_sizes(headrace: Headrace) -> None:
     assert (row["name"], row["partitions"], row["records"]) == ("lines", 1, 2)
     assert row["bytes"] > 0
     assert headrace("topics", "list", "-l").out.split()[:4] == ["TOPIC", "PARTITIONS", "RECORDS", "BYTES"]
+
+
+def test_a_topic_that_is_deleted_while_topics_are_listed_is_left_out(
+    headrace: Headrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    headrace("topics", "create", "lines")
+    monkeypatch.setattr(EmbeddedBroker, "topics", lambda _: {"gone": 1, "lines": 1})
+
+    (row,) = headrace("topics", "list", "--long", "--json").data
+    assert row["name"] == "lines"
 
 
 def test_no_topics_is_said_on_the_standard_error(headrace: Headrace, broker: Broker) -> None:

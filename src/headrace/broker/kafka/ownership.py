@@ -184,7 +184,10 @@ class KafkaOwnership:
         self.topics.close()
 
     def _is_known(self, application: str) -> bool:
-        return self.topics.state(application).decision is not None or self.lease_owner(application) is not None
+        # Its control topic may be deleted while it is asked for.
+        with suppress(UnknownTopicError):
+            return self.topics.state(application).decision is not None or self.lease_owner(application) is not None
+        return False
 
     def _state_of(self, application: str) -> OwnerRecord | None:
         if not self.has_topic(application):
