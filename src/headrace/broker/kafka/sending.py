@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice, repeat
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import KafkaException
@@ -64,35 +64,21 @@ class Sender:
         is_changelog = topic.startswith(self._changelogs) and topic.endswith("-changelog")
         produce, earliest = self._producer.produce, written_timestamp(0) if 0 in chunk.timestamps else 0
         rows = zip(chunk.timestamps, chunk.keys, chunk.values, chunk.headers or repeat((), count), strict=True)
-        # The last one tells where it ended up.
-        for timestamp, key, value, headers in islice(rows, count - is_changelog):
-            try:
-                if headers:
-                    produce(topic, value, key, partition, timestamp=timestamp or earliest, headers=_pairs(headers))
-                else:
-                    produce(topic, value, key, partition, timestamp=timestamp or earliest)
-            except BufferError:
-                more: dict[str, Any] = {"headers": _pairs(headers) or None}
-                self._produce(topic, value, key, partition, timestamp=timestamp or earliest, **more)
-        for timestamp, key, value, headers in rows:
-            more = {"headers": _pairs(headers) or None, "on_delivery": self._delivered}
-            self._produce(topic, value, key, partition, timestamp=timestamp or earliest, **more)
-
-    def _produce(self, *record: Any, **more: Any) -> None:
-        """Hand over one record, as soon as there is room for it."""
-        while True:
-            try:
-                self._producer.produce(*record, **more)
-                return
-            except BufferError:
-                self._producer.poll(_FULL_SECONDS)
+        for number, (timestamp, key, value, headers) in enumerate(rows, 1):
+            pairs = [tuple(pair) for pair in headers] if headers else None
+            # The last one tells where it ended up.
+            told = self._delivered if is_changelog and number == count else None
+            while True:
+                try:
+                    produce(
+                        topic, value, key, partition, on_delivery=told, timestamp=timestamp or earliest, headers=pairs
+                    )
+                    break
+                except BufferError:
+                    self._producer.poll(_FULL_SECONDS)
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is not None:
             raise KafkaException(error)
         ends = self.ends.setdefault(message.topic(), {})
         ends[message.partition()] = max(message.offset() + 1, ends.get(message.partition(), 0))
-
-
-def _pairs(headers: Iterable[Iterable[Any]]) -> list[tuple[Any, ...]]:
-    return [tuple(pair) for pair in headers]
