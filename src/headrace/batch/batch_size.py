@@ -19,6 +19,7 @@ _REMEMBERED = 3
 _MOST_OF_IT = 0.75
 """More of a batch than this is not believed to be fixed: times differ by chance."""
 _FAR = 3
+"""A batch that takes so many times as long as others of its size is no matter of chance."""
 _FORGOTTEN = 8
 """After so many batches of other sizes."""
 _NEARLY = 0.9

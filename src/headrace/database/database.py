@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
@@ -235,13 +235,15 @@ class Database:
 
     def _written_down(self, parsed: st.Parsed, session: Session) -> Done:
         """Execute a statement that is part of the journal; again, where another process took the turn meanwhile."""
-        for _ in range(_TRIES):
-            with suppress(FencedError), self._journal.writing():
-                self._catch_up()
-                return self.engine.run(parsed, session)
-        with self._journal.writing():
-            self._catch_up()
-            return self.engine.run(parsed, session)
+        for left in reversed(range(_TRIES)):
+            try:
+                with self._journal.writing():
+                    self._catch_up()
+                    return self.engine.run(parsed, session)
+            except FencedError:
+                if not left:
+                    raise
+        raise AssertionError("not reached: the last try returns or raises")
 
     def _asked(self, parsed: st.Parsed, session: Session) -> Answer:
         match parsed.statement:
