@@ -161,3 +161,22 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path: Path) -> N
         "error: the command line needs a package that is not installed: typer\n"
         "  hint: Install it with: pip install 'headrace[cli]'\n"
     )
+
+
+@pytest.mark.parametrize("module", ["headrace.errors", "headrace.cli.app"])
+def test_ctrl_c_while_commands_are_imported_ends_without_a_traceback(module: str) -> None:
+    program = (
+        "import os, signal, sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from headrace.cli import main\n"
+        "main()\n"
+    )
+
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (exits.INTERRUPTED, "", "")
