@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from headrace.task.global_task import GlobalTask
@@ -11,7 +11,28 @@ from headrace.task.lock import OwnDirectory
 
 if TYPE_CHECKING:
     from headrace.application.layout import Application
-    from headrace.broker.port import Log
+    from headrace.broker.port import Log, TopicPartition
+
+
+def fill(task: GlobalTask, broker: Log, ends: Mapping[TopicPartition, int]) -> int:
+    """Process what is new to the task before ``ends``; how many records.
+
+    Offsets have gaps: retention may have removed what comes next, and the last ones of a compacted topic may hold
+    nothing.
+    """
+    due = {partition: end for partition, end in ends.items() if task.offsets.get(partition, 0) < end}
+    if not due:
+        return 0
+    starts, count = broker.start_offsets(due), 0
+    for partition, end in due.items():
+        start = max(starts[partition], task.offsets.get(partition, 0))
+        for records in broker.read(*partition, start, max(start, end)):
+            for record in records:
+                task.update(record)
+                count += 1
+        task.offsets[partition] = max(start, end)
+    task.flush()
+    return count
 
 
 class GlobalStores:
@@ -29,14 +50,7 @@ class GlobalStores:
         task = self._task or self._open()
         if task is None:
             return {}
-        for topic, partition, end in ends:
-            start = task.offsets.get((topic, partition))
-            if start is None:
-                start = self._broker.start_offsets([(topic, partition)])[topic, partition]
-            for records in self._broker.read(topic, partition, start, max(start, end)):
-                for record in records:
-                    task.update(record)
-        task.flush()
+        fill(task, self._broker, {(topic, partition): end for topic, partition, end in ends})
         return task.stores
 
     def close(self) -> None:

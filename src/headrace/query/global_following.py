@@ -6,12 +6,13 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.application.global_stores import fill
 from headrace.state.position import Position
 from headrace.task.global_task import GlobalTask
 
 if TYPE_CHECKING:
     from headrace.application.layout import Application
-    from headrace.broker.port import Log, TopicPartition
+    from headrace.broker.port import Log
     from headrace.topology.task_plan import TaskPlan
 
 
@@ -39,22 +40,7 @@ class GlobalReplica:
         """Process what is new in the topics; how many records."""
         counts = broker.topics()
         partitions = [(topic, number) for topic in self._topics for number in range(counts.get(topic, 0))]
-        starts, ends = broker.start_offsets(partitions), broker.end_offsets(partitions)
-        return sum(self._follow(broker, one, starts[one], ends[one]) for one in partitions)
+        return fill(self._task, broker, broker.end_offsets(partitions))
 
     def close(self) -> None:
         self._task.close()
-
-    def _follow(self, broker: Log, partition: TopicPartition, start: int, end: int) -> int:
-        start = max(start, self._task.offsets.get(partition, start))
-        if start >= end:
-            return 0
-        count = 0
-        for records in broker.read(*partition, start, end):
-            for record in records:
-                self._task.update(record)
-                count += 1
-        self._task.flush()
-        # Offsets have gaps: the last ones of a compacted topic may hold nothing.
-        self._task.offsets[partition] = end
-        return count
