@@ -150,6 +150,11 @@ class Coordinator:
         self._broker.publish(self.lease.application, self.lease.epoch)
         self._is_publishing = False
 
+    def renew(self) -> None:
+        """Hold the application and its directory for another while; FencedError where another process took it over."""
+        self.lease.renew()
+        self._hold.mark_used()
+
     def close(self) -> None:
         """Give the application back. Stores in memory end with it, unless another process runs it by now."""
         try:

@@ -120,7 +120,7 @@ class LocalEngine:
 
     def renew_lease(self) -> None:
         """Hold the application for another while; FencedError where another process took it over."""
-        self._coordinator.lease.renew()
+        self._coordinator.renew()
 
     def dataframe(self, table: Any) -> Any:
         """There is no Spark here."""

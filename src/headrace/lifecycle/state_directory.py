@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headrace.application.restore_notes import clear_notes
 from headrace.errors import StoreError
-from headrace.state.directory_hold import is_held
+from headrace.state.directory_hold import is_held, last_used_ms
 from headrace.state.shared_memory import memory_directory, release_memory
 from headrace.task.lock import TaskLock
 
@@ -44,7 +44,12 @@ def clean_removed_tasks(
 
 
 def clean_outdated_tasks(home: Path, max_age_ms: int, clock: Callable[[], float] = time.time) -> list[str]:
-    """Remove what was not used for ``max_age_ms``, whoever owns it: compaction may have removed its tombstones."""
+    """Remove what was not used for ``max_age_ms``, whoever owns it: compaction may have removed its tombstones.
+
+    A task is in use while its application runs, whether or not it has anything to do.
+    """
+    if 1000 * clock() - last_used_ms(home) <= max_age_ms:
+        return []
     return clean_removed_tasks(home, (), max_age_ms, clock)
 
 
@@ -76,9 +81,9 @@ def _tasks(home: Path) -> Iterator[Path]:
 
 
 def _last_used_ms(directory: Path) -> float:
-    """When the task was last opened or put down: each visit replaces a file in the directory."""
+    """When something of the task was last written: while it is open, only files of its stores are."""
     try:
-        return 1000 * max(path.lstat().st_mtime for path in (directory, *directory.iterdir()))
+        return 1000 * max(path.lstat().st_mtime for path in (directory, *directory.rglob("*")))
     except OSError:
         return math.inf
 

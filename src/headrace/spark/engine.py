@@ -131,7 +131,7 @@ class SparkEngine:
 
     def renew_lease(self) -> None:
         """Hold the application for another while; FencedError where another process took it over."""
-        self._coordinator.lease.renew()
+        self._coordinator.renew()
 
     def dataframe(self, table: Any) -> Any:
         """An Arrow table as a DataFrame of the session."""

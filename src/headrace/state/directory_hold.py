@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import weakref
+from contextlib import suppress
 from pathlib import Path
 
 from headrace.errors import StateDirectoryError
@@ -24,7 +25,8 @@ class DirectoryHold:
     def __init__(self, application_dir: Path, address: str) -> None:
         with explained(application_dir, len(address)):
             make_private(application_dir)
-            self._file = os.open(application_dir / _FILE_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._path = application_dir / _FILE_NAME
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             # Also where nobody releases it any more: a file that stays open is one less for everything else.
             self._closing = weakref.finalize(self, os.close, self._file)
             try:
@@ -33,12 +35,18 @@ class DirectoryHold:
                 self.release()
                 raise
 
+    def mark_used(self) -> None:
+        """Note that the directory is still in use: see ``last_used_ms``."""
+        with suppress(FileNotFoundError):
+            os.utime(self._path)
+
     def release(self) -> None:
         """Let others have the directory. Calling it twice does no harm."""
         self._closing()
 
     def _take(self, application_dir: Path, address: str) -> None:
-        if self._is_locked(fcntl.LOCK_EX):
+        # Only what has changed is written: the time of the file says when the directory was last used.
+        if self._is_locked(fcntl.LOCK_EX) and self._holder() != address:
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, os.fsencode(address), 0)
         # Shared: a process that was replaced but still lives must not keep its successor from starting.
@@ -62,6 +70,14 @@ def last_holder(application_dir: Path) -> str | None:
         return os.fsdecode((application_dir / _FILE_NAME).read_bytes()) or None
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def last_used_ms(application_dir: Path) -> float:
+    """When an application was last known to use the directory; 0 where none did. Its start does not count yet."""
+    try:
+        return 1000 * (application_dir / _FILE_NAME).stat().st_mtime
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
 
 
 def is_held(application_dir: Path) -> bool:

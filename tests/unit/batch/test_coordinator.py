@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.visiting import OpenTasks
 from headrace.clock import now_ms
 from headrace.errors import ProcessingError, StreamsError, TaskMigratedError
+from headrace.state.directory_hold import last_used_ms
 from headrace.testing import TopologyTestDriver
 from tests.integration.batch.programs import append, final_counts, open_at, settings, word_count
 
@@ -115,3 +117,14 @@ def test_a_bug_of_ours_keeps_its_traceback() -> None:
 
     assert type(error) is StreamsError
     assert "headrace/batch/level.py" in str(error.__cause__)
+
+
+def test_a_renewal_says_that_the_directory_is_in_use(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines")
+    coordinator = Coordinator(word_count(), settings(tmp_path), broker, now_ms)
+    home = coordinator.application.config.application_dir
+    os.utime(home / ".broker", (0, 0))
+    coordinator.renew()
+    assert last_used_ms(home) > now_ms() - 60_000
+    coordinator.close()

@@ -64,6 +64,34 @@ def test_removes_tasks_of_the_topology_that_are_too_old_at_the_start(home: Path)
     assert clean_outdated_tasks(home, HOUR_MS // 2) == ["0_0", "0_1", "1_0"]
 
 
+def test_a_task_is_as_young_as_what_its_stores_wrote_last(home: Path) -> None:
+    """An open task replaces no file but those of its databases."""
+    store = home / "1_0" / "rocksdb" / "counts"
+    store.mkdir(parents=True)
+    (store / "000004.log").write_bytes(b"")
+    for directory in (store, store.parent, home / "1_0"):
+        os.utime(directory, (0, 0))
+    assert clean_outdated_tasks(home, HOUR_MS // 2) == ["0_0", "0_1"]
+
+
+def test_tasks_are_in_use_while_their_application_runs_however_long_they_had_nothing_to_do(home: Path) -> None:
+    before = DirectoryHold(home, "embedded:/data")
+    os.utime(home / ".broker", (0, 0))
+    before.mark_used()
+    before.release()
+    now = DirectoryHold(home, "embedded:/data")
+    assert clean_outdated_tasks(home, HOUR_MS // 2) == []
+    now.release()
+
+
+def test_a_start_does_not_make_old_tasks_young(home: Path) -> None:
+    DirectoryHold(home, "embedded:/data").release()
+    os.utime(home / ".broker", (0, 0))
+    hold = DirectoryHold(home, "embedded:/data")
+    assert clean_outdated_tasks(home, HOUR_MS // 2) == ["0_0", "0_1", "1_0"]
+    hold.release()
+
+
 def test_a_link_is_not_followed(home: Path, tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
