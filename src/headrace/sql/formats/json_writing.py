@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from headrace.serde.json_values import json_bytes
 from headrace.sql.formats.json_values import upper_case_escapes
 from headrace.sql.schema import Column
 from headrace.sql.tree.types import BYTES, DOUBLE, Array, Decimal, Field, Map, SqlType, Struct
@@ -58,7 +59,7 @@ def json_writer(columns: Sequence[Column], is_wrapped: bool) -> Callable[[str, S
 def dumped(node: Any) -> bytes:
     """The document, with escapes as Jackson writes them."""
     try:
-        data = orjson.dumps(node)
+        data = json_bytes(node)
     except TypeError:
         # A null key of a map is written as "null"; half of a character that Java has in two is written as an escape.
         data = _text(node).encode()

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import resource
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from headrace import serdes
 from headrace.errors import SerializationError
 from headrace.sql.formats.rows import key_serde, row_serde
 from tests.unit.sql.formats.columns import columns, format_of
@@ -248,3 +250,18 @@ def test_characters_that_java_has_in_two_parts_are_written_as_escapes_and_read_b
     serde = row_serde(columns("v STRING"), format_of("JSON"))
     assert serde.serialize("t", [value]) == data
     assert serde.deserialize("t", data) == [value]
+
+
+@pytest.mark.parametrize(
+    ("serde", "value"),
+    [
+        (row_serde(columns("i INTEGER, s STRING"), format_of("JSON")), [1, "a"]),
+        (serdes.json(), {"i": 1, "s": "a"}),
+    ],
+)
+def test_documents_that_are_kept_take_the_memory_of_their_bytes(serde: Any, value: Any) -> None:
+    begun = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    kept = [serde.serialize("t", value) for _ in range(40_000)]
+    pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - begun
+    assert len(kept) == 40_000
+    assert pages * resource.getpagesize() < 40_000 * 256
