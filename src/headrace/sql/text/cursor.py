@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from headrace.sql.errors import SqlError, error_at
@@ -21,28 +20,27 @@ T = TypeVar("T")
 class Cursor:
     """The next token, and what may be done with it."""
 
+    token: Token
+    """The next token."""
+    kind: str
+    """Of the next token."""
+    at: int
+    """Where the next token begins."""
+
     def __init__(self, text: str) -> None:
         self.text = text
         self._tokens = tokens_of(text)
         self._index = 0
+        self._go_on(0)
         self._depth = 0
         self.lambda_parameters: list[str] = []
         """Of the lambdas around the next token: there these names are no columns."""
 
-    @property
-    def token(self) -> Token:
-        """The next token."""
-        return self._tokens[self._index]
-
-    @property
-    def kind(self) -> str:
-        """Of the next token."""
-        return self._tokens[self._index].kind
-
-    @property
-    def at(self) -> int:
-        """Where the next token begins."""
-        return self._tokens[self._index].start
+    def _go_on(self, count: int) -> None:
+        """Past so many tokens. What is next is asked for far more often than it changes."""
+        self._index += count
+        self.token = token = self._tokens[self._index]
+        self.kind, self.at = token.kind, token.start
 
     @property
     def end(self) -> int:
@@ -51,23 +49,24 @@ class Cursor:
 
     def ahead(self, count: int) -> str:
         """The kind of the token ``count`` after the next one."""
-        return self._tokens[min(self._index + count, len(self._tokens) - 1)].kind
+        index = self._index + count
+        return self._tokens[index].kind if index < len(self._tokens) else END
 
     def take(self) -> Token:
         """The next token, and go on."""
-        token = self._tokens[self._index]
+        token = self.token
         if token.kind != END:
-            self._index += 1
+            self._go_on(1)
         return token
 
     def accept(self, first: str, *more: str) -> bool:
         """Take these tokens if they are next, all or none of them."""
         # Mostly they are not: that is found out with as little as possible.
-        if self._tokens[self._index].kind != first:
+        if self.kind != first:
             return False
         if more and any(self.ahead(number) != kind for number, kind in enumerate(more, 1)):
             return False
-        self._index += 1 + len(more)
+        self._go_on(1 + len(more))
         return True
 
     def expect(self, *kinds: str) -> None:
@@ -76,7 +75,8 @@ class Cursor:
             if self.kind != kind:
                 msg = f"expected {_shown(kind)}"
                 raise self.error(msg, expected=(kind,))
-            self._index += 1
+            if kind != END:
+                self._go_on(1)
 
     @property
     def is_name(self) -> bool:
@@ -89,7 +89,7 @@ class Cursor:
         if token.kind not in _IS_NAME:
             msg = f"expected {what}"
             raise self.error(msg, hint=self.hint_for_name())
-        self._index += 1
+        self._go_on(1)
         if token.kind == QUOTED:
             quote = token.text[0]
             return token.text[1:-1].replace(quote * 2, quote)
@@ -131,14 +131,6 @@ class Cursor:
     def come_up(self) -> None:
         """A level of nesting ends."""
         self._depth -= 1
-
-    @contextmanager
-    def limited(self) -> Iterator[None]:
-        """Refuse what is nested so deep that Python's stack ends: how deep that is depends on who calls."""
-        try:
-            yield
-        except RecursionError:
-            raise self.error("nested too deep", code="parse.too-deep") from None
 
     def error(
         self, message: str, *, code: str = "parse.syntax", hint: str | None = None, expected: Iterable[str] = ()

@@ -52,6 +52,7 @@ _VALUE = {"||": 1, "+": 2, "-": 2, "*": 3, "/": 3, "%": 3}
 _COMPARISONS = {"=", "<>", "<", "<=", ">", ">="}
 _NUMBERS = {INTEGER, DECIMAL, DOUBLE}
 _TYPED = {"TIME", "TIMESTAMP", "DATE", "DECIMAL"}
+_RESERVED_UNITS = TIME_UNITS - NON_RESERVED
 _MAX_CHAIN = 200
 """Operators in a row: each makes the tree one level deeper."""
 _MAX_WHENS = 250
@@ -266,7 +267,7 @@ def _call(cursor: Cursor, at: int) -> Call:
 
 def _argument(cursor: Cursor) -> Expression:
     at = cursor.at
-    if cursor.kind in TIME_UNITS - NON_RESERVED:
+    if cursor.kind in _RESERVED_UNITS:
         return TimeUnit(cursor.take().kind, at=at)
     parameters = _parameters(cursor)
     if not parameters:

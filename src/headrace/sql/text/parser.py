@@ -24,12 +24,15 @@ def parse(text: str, *, commands: bool = False) -> list[Parsed]:
     """
     cursor = Cursor(text)
     found = []
-    with cursor.limited():
+    try:
         while cursor.kind != END:
             start = cursor.at
             tree = statement(cursor, commands=commands)
             cursor.expect(";")
             found.append(Parsed(tree, text[start : cursor.end], start, text))
+    except RecursionError:
+        # How deep Python's stack reaches depends on who calls.
+        raise cursor.error("nested too deep", code="parse.too-deep") from None
     return found
 
 

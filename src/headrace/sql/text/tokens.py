@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+import msgspec
 
 from headrace.sql.errors import error_at
 from headrace.sql.keywords import KEYWORDS
@@ -14,7 +15,8 @@ NAME, QUOTED, STRING, INTEGER, DECIMAL, DOUBLE, VARIABLE, END = (
 
 _PATTERN = re.compile(
     r"""
-      (?P<space>   [ \r\n\t]+ | --[^\r\n]*\r?\n? | /\*.*?\*/ )
+    [ \r\n\t]* (?:
+      (?P<comment> --[^\r\n]*\r?\n? | /\*.*?\*/ )
     | (?P<double>  (?: [0-9]+ (?: \.[0-9]* )? | \.[0-9]+ ) [eE][+-]?[0-9]+ (?![A-Za-z0-9_@]) )
     | (?P<decimal> [0-9]+\.[0-9]* | \.[0-9]+ )
     | (?P<word>    [A-Za-z_][A-Za-z0-9_@]* | [0-9]+[A-Za-z_@][A-Za-z0-9_@]* )
@@ -23,13 +25,15 @@ _PATTERN = re.compile(
     | (?P<quoted>  "(?:[^"]|"")*" | `(?:[^`]|``)*` )
     | (?P<variable> \$\{[A-Za-z_][A-Za-z0-9_@]*\} )
     | (?P<symbol>  <> | != | <= | >= | \|\| | := | -> | => | [=<>+\-*/%()\[\],.;] )
+    | (?P<end>     \Z )
+    )
     """,
     re.VERBOSE | re.DOTALL,
 )
 _UNCLOSED = {"'": "string", '"': "quoted name", "`": "quoted name", "/": "comment"}
 
 
-class Token(NamedTuple):
+class Token(msgspec.Struct, frozen=True, gc=False):
     """``kind`` is the word itself for keywords (``SELECT``) and the characters for symbols (``:=``)."""
 
     kind: str
@@ -41,34 +45,36 @@ class Token(NamedTuple):
 def tokens_of(text: str) -> list[Token]:
     """The tokens of ``text``, an END last. What begins no token is a ``parse.syntax`` error."""
     found = []
-    position, match = 0, _PATTERN.match
-    while position < len(text):
+    position, match, group = 0, _PATTERN.match, ""
+    while group != "end":
         matched = match(text, position)
         if matched is None:
             raise _unreadable(text, position)
-        start, position = position, matched.end()
-        group = matched.lastgroup
-        if group != "space":
-            found.append(_token(group or "", matched.group(), start, position))
-    found.append(Token(END, "", len(text), len(text)))
+        group = matched.lastgroup or ""
+        start, position = matched.span(group)
+        if group != "comment":
+            written = text[start:position]
+            found.append(Token(_kind(group, written), written, start, position))
     return found
 
 
-def _token(group: str, text: str, start: int, end: int) -> Token:
-    if group == "symbol":
-        return Token("<>" if text == "!=" else text, text, start, end)
+def _kind(group: str, text: str) -> str:
     if group == "word":
         upper = text.upper()
-        return Token(upper if upper in KEYWORDS else NAME, text, start, end)
-    return Token(_KINDS[group], text, start, end)
+        return upper if upper in KEYWORDS else NAME
+    if group == "symbol":
+        return "<>" if text == "!=" else text
+    return _KINDS[group]
 
 
 _KINDS = {
     "double": DOUBLE, "decimal": DECIMAL, "integer": INTEGER, "string": STRING, "quoted": QUOTED, "variable": VARIABLE,
+    "end": END,
 }  # fmt: skip
 
 
 def _unreadable(text: str, position: int) -> Exception:
+    position += len(text[position:]) - len(text[position:].lstrip(" \r\n\t"))
     character = text[position]
     what = _UNCLOSED.get(character)
     if what is not None:
