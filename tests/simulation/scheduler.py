@@ -18,8 +18,8 @@ from headrace.batch.local import LocalEngine
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
 from headrace.errors import FencedError, NotDecidedError, OutcomeUnknownError
+from headrace.metrics import StreamsMetrics
 from headrace.partitioning import default_partition
-from headrace.task.context import TaskContext
 from tests.simulation.programs import PROGRAMS, Program
 from tests.simulation.verdict import check
 from tests.simulation.world import LEASE_MS, START_MS, AnyBroker, Crash, World
@@ -165,14 +165,14 @@ class _Run:
     @contextmanager
     def _counting_drops(self) -> Iterator[None]:
         """Count what tasks drop. The engine reports it after the commit, so a crash in between would hide it."""
-        drop = TaskContext.drop
+        drop = StreamsMetrics.drop
 
-        def counted(context: TaskContext, reason: str, *where: Any) -> None:
+        def counted(metrics: StreamsMetrics, reason: str) -> int:
             if self._attempts:
                 self._attempts[-1].dropped[reason] += 1
-            drop(context, reason, *where)
+            return drop(metrics, reason)
 
-        with patch.object(TaskContext, "drop", counted):
+        with patch.object(StreamsMetrics, "drop", counted):
             yield
 
     # What processes do

@@ -474,7 +474,7 @@ def test_they_are_skipped_and_counted_under_log_and_continue(caplog: pytest.LogC
 
         assert [record.value for record in under_test.produced] == [bytes(8)]
         assert under_test.dropped_records_by_reason == {"the record could not be deserialized": 1}
-    assert "deserialization failed at node source of task 0_0, source record in-0@0" in caplog.text
+    assert "deserialization failed at node source of task 0_0, record in-0@0: long() expected" in caplog.text
 
 
 @pytest.mark.parametrize("handler", ["log_and_continue", "log_and_fail"])

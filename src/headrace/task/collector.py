@@ -5,7 +5,6 @@ A record that cannot be written goes to the production exception handler.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -37,8 +36,6 @@ from headrace.task.handlers import (
     is_retriable,
 )
 from headrace.windows import Windowed
-
-log = logging.getLogger(__name__)
 
 _SKIP = "Set production.exception.handler to continue, or to your own, to go on without such records."
 
@@ -159,7 +156,7 @@ class RecordCollector:
                 f"the task {self._task.task_id} has to start again from what it committed: {error}"
             )
         elif response.decision is Decision.RESUME:
-            self._task.drop("the record could not be produced")
+            self._task.metrics.drop("the record could not be produced")
         else:
             self.failure = StreamsError(f"could not write to the topic {record.topic!r}: {error}", at=f"node {node}")
             self.failure.__cause__ = error
@@ -200,8 +197,7 @@ class RecordCollector:
                 hint=getattr(error, "hint", None) or _SKIP,
                 at=self._place(node),
             ) from error
-        log.warning("skipping a record for the topic %s: its %s cannot be serialized", topic, part)
-        task.drop("the record could not be serialized")
+        task.metrics.drop("the record could not be serialized")
 
     def _place(self, node: str) -> str:
         context = self._task.record_context

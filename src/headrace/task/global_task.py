@@ -119,4 +119,4 @@ class GlobalTask:
         if ask(self._deserialization_handler, context, record, error).decision is not Decision.RESUME:
             message = f"a record of a global topic could not be deserialized: {error}"
             raise StoreError(message, at=f"node {node}, record {topic}-{partition}@{offset}") from error
-        self.context.drop("the record could not be deserialized", node, record)
+        self.context.metrics.drop("the record could not be deserialized")

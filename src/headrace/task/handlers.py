@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.errors import ConfigError, OperatorTypeError
+from headrace.errors import ConfigError, OperatorTypeError, is_debugging
 from headrace.records import NO_HEADERS, Headers, RecordContext
+from headrace.task.failures import headline, raised_at
 
 __all__ = [
     "DEAD_LETTER_TOPIC",
@@ -175,8 +176,16 @@ def _encoded(text: str | None) -> bytes | None:
     return None if text is None else text.encode()
 
 
+def _told(error: Exception) -> str:
+    line = raised_at(error)
+    return headline(error) if line is None else f"{headline(error)} ({line})"
+
+
 class _LoggingHandler:
-    """Logs, writes a dead letter where a topic is configured, and gives its fixed answer."""
+    """Logs, writes a dead letter where a topic is configured, and gives its fixed answer.
+
+    A record is one line; its traceback is shown when debugging.
+    """
 
     _what = "processing"
     _decision = Decision.FAIL
@@ -189,18 +198,22 @@ class _LoggingHandler:
         self.dead_letter_topic = None if topic is None else str(topic)
 
     def handle(self, context: ErrorHandlerContext, record: Any, error: Exception) -> Response:
+        return self._answer(self._what, context, error)
+
+    def _answer(self, what: str, context: ErrorHandlerContext, error: Exception) -> Response:
         # What fails is raised as well; once is enough.
         level = logging.DEBUG if self._decision is Decision.FAIL else logging.WARNING
         log.log(
             level,
-            "%s failed at node %s of task %s, source record %s-%s@%s",
-            self._what,
+            "%s failed at node %s of task %s, record %s-%s@%s: %s",
+            what,
             context.node,
             context.task_id,
             context.topic,
             context.partition,
             context.offset,
-            exc_info=error,
+            _told(error),
+            exc_info=error if is_debugging() else None,
         )
         return Response(self._decision, self.dead_letters(context, error))
 
@@ -269,7 +282,7 @@ class ContinueProductionExceptionHandler(_LoggingHandler):
     def handle_serialization_error(
         self, context: ErrorHandlerContext, record: Any, error: Exception, origin: SerializationOrigin
     ) -> Response:
-        return self.handle(context, record, error)
+        return self._answer(f"serialization of the {origin.value.lower()}", context, error)
 
 
 def is_retriable(error: BaseException) -> bool:

@@ -296,7 +296,7 @@ def handle_processing_error(
         _send_dead_letters(task, response.dead_letters, node)
     if response.decision is not Decision.RESUME:
         raise processing_error(node, context, error, during) from error
-    task.drop("processing failed", node)
+    task.metrics.drop("processing failed")
 
 
 def _send_dead_letters(task: TaskContext, letters: Any, node: str) -> None:

@@ -298,7 +298,7 @@ class RecordQueue:
                 hint=_unreadable_hint(error),
                 at=place,
             ) from error
-        task.drop("the record could not be deserialized", node, raw)
+        task.metrics.drop("the record could not be deserialized")
 
 
 def _unreadable_hint(error: Exception) -> str:

@@ -57,7 +57,7 @@ def test_fills_the_store_and_keeps_the_next_offset() -> None:
 def test_skips_what_it_cannot_read(caplog: pytest.LogCaptureFixture) -> None:
     task = global_task()
     task.update(record(b"short"))
-    assert "(topic-0@0): the record could not be deserialized" in caplog.text
+    assert "record topic-0@0: long() expected 8 bytes, found 5" in caplog.text
     assert task.context.metrics.dropped_records == 1
     assert task.offsets == {("topic", 0): 1}
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
+from headrace import StreamsBuilder, TopologyTestDriver, serdes
 from headrace.config import StreamsConfig
-from headrace.errors import ConfigError, OperatorTypeError
+from headrace.errors import ConfigError, OperatorTypeError, debugging
 from headrace.records import Headers
 from headrace.task import handlers
 from headrace.task.handlers import Decision, ErrorHandlerContext
@@ -32,6 +34,43 @@ def test_the_default_is_to_fail() -> None:
 def test_log_and_continue_goes_on() -> None:
     handle = handlers.processing_handler(config(processing_exception_handler="log_and_continue"))
     assert handlers.ask(handle, CONTEXT, None, ValueError("x")).decision is Decision.RESUME
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the handlers of a driver log about three records that are skipped."""
+    builder = StreamsBuilder()
+    builder.stream("in", value_serde=serdes.json()).map_values(lambda row: row["n"]).to(
+        "out", value_serde=serdes.json()
+    )
+    skipping = {
+        f"{kind}.exception.handler": "log_and_continue" for kind in ("deserialization", "processing", "production")
+    }
+    with TopologyTestDriver(builder.build(), skipping) as driver:
+        driver.create_input_topic("in").pipe_value_list(["{", '{"m": 1}', '{"n": 1}'])
+        assert driver.create_output_topic("out", value_serde=serdes.json()).read_values_to_list() == [1]
+        assert driver.dropped_records == 2
+    return caplog.text.splitlines()
+
+
+def test_a_record_that_is_skipped_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    unreadable, failed = told(caplog)
+
+    assert "KSTREAM-SOURCE-0000000000 of task 0_0, record in-0@0: json() cannot read the bytes" in unreadable
+    assert "KSTREAM-MAPVALUES-0000000001 of task 0_0, record in-0@1: KeyError: 'n' (" in failed
+    assert re.search(r"test_handlers\.py:\d+\)$", failed)
+
+
+def test_debugging_shows_where_it_happened(caplog: pytest.LogCaptureFixture) -> None:
+    with debugging(is_wanted=True):
+        assert "Traceback (most recent call last):" in told(caplog)
+
+
+def test_what_cannot_be_written_is_told_by_its_part(caplog: pytest.LogCaptureFixture) -> None:
+    handler = handlers.ContinueProductionExceptionHandler()
+    handler.handle_serialization_error(CONTEXT, None, ValueError("too long\nby far"), handlers.SerializationOrigin.KEY)
+    assert caplog.messages == [
+        "serialization of the key failed at node node of task 0_0, record in-0@7: ValueError: too long"
+    ]
 
 
 def test_a_dead_letter_holds_the_source_record_and_tells_the_error() -> None:

@@ -259,7 +259,7 @@ def test_the_place_of_a_skipped_record_is_its_own(caplog: pytest.LogCaptureFixtu
     source = Topology().add_source("source", ["in"], value_serde=Picky()).add_sink("sink", "out", "source")
     run = Run(source, deserialization_exception_handler="log_and_continue").start()
     run.feed(("bad", 5)).drain()
-    assert "node source (in-0@0): the record could not be deserialized" in caplog.text
+    assert "at node source of task 0_0, record in-0@0: ValueError: cannot read bad" in caplog.text
 
     def extractor(record: Any, partition_time: int) -> int:
         return -1 if record.value == "late" else int(record.timestamp)
