@@ -6,7 +6,7 @@ Each call asks for the partitions anew, so that it sees what was committed since
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NoReturn
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
 from headrace.errors import UnsupportedError
 from headrace.instants import Instant, to_timestamp
@@ -107,13 +107,15 @@ class ReadOnlyWindowStore(ReadOnlyStore, Generic[KIn, VIn]):
     They are datetimes, or milliseconds since 1970.
     """
 
-    def fetch(self, key: KIn, *times: Instant) -> Any:
+    @overload
+    def fetch(self, key: KIn, time: Instant) -> VIn | None: ...
+    @overload
+    def fetch(self, key: KIn, time: Instant, time_to: Instant) -> StoreIterator[int, VIn]: ...
+    def fetch(self, key: KIn, time: Instant, time_to: Instant | None = None) -> Any:
         """``fetch(key, time)``: the value of that window. ``fetch(key, time_from, time_to)``: see ``fetch_range``."""
-        if len(times) == 1:
-            start = to_timestamp(times[0])
-            return self._first("fetch", key, start)
-        time_from, time_to = times
-        return self.fetch_range(key, time_from, time_to)
+        if time_to is None:
+            return self._first("fetch", key, to_timestamp(time, "time"))
+        return self.fetch_range(key, time, time_to)
 
     def fetch_range(self, key: KIn, time_from: Instant, time_to: Instant) -> StoreIterator[int, VIn]:
         """``(window start, value)`` of the windows of one key."""

@@ -1,4 +1,8 @@
-"""Views of stores with simpler values: a timestamped store read as a plain one, one with headers as one without."""
+"""Stores as the test driver shows them: read as ``app.store(...)`` reads them, written too.
+
+Values may be simpler than what the store keeps: a timestamped store read as a plain one, one with headers as one
+without.
+"""
 
 from __future__ import annotations
 
@@ -6,57 +10,28 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from headrace.instants import Instant, to_timestamp
-from headrace.records import NO_TIMESTAMP, ValueAndTimestamp
+from headrace.query.read_only import (
+    ReadOnlyKeyValueStore,
+    ReadOnlySessionStore,
+    ReadOnlyStore,
+    ReadOnlyVersionedStore,
+    ReadOnlyWindowStore,
+)
+from headrace.records import NO_TIMESTAMP, ValueAndTimestamp, VersionedRecord
 from headrace.state.contracts import StoreIterator
-
-_SINGLE = frozenset({"get", "delete", "fetch_session"})
-_ITERATORS = frozenset(
-    prefix + name
-    for name in ("fetch_range", "fetch_keys", "fetch_all", "find_sessions", "find_sessions_keys", "all")
-    for prefix in ("", "backward_")
-) | {"range", "reverse_range", "reverse_all", "prefix_scan", "find_sessions_by_end"}
+from headrace.windows import Windowed
 
 
-class StoreFacade:
+class StoreFacade(ReadOnlyStore):
     """A store whose values are shown and taken in another form. Other methods are those of the store."""
 
     def __init__(self, store: Any, show: Callable[[Any], Any], keep: Callable[[Any], Any]) -> None:
+        super().__init__(store.name, lambda: (store,), show)
         self._store = store
-        self._show = show
         self._keep = keep
 
-    def put(self, key: Any, value: Any | None, *window_start: int) -> None:
-        """Write a value."""
-        self._store.put(key, self._kept(value), *window_start)
-
-    def put_if_absent(self, key: Any, value: Any | None) -> Any | None:
-        """Write a value unless there is one; returns the one there was."""
-        return self._shown(self._store.put_if_absent(key, self._kept(value)))
-
-    def put_all(self, entries: Iterable[tuple[Any, Any | None]]) -> None:
-        """Write values one after the other."""
-        for key, value in entries:
-            self.put(key, value)
-
-    def fetch(self, key: Any, *time: Instant) -> Any:
-        """A window's value; for sessions, which take no time, all sessions of the key."""
-        found = self._store.fetch(key, *map(to_timestamp, time))
-        return self._iterator(found) if isinstance(found, StoreIterator) else self._shown(found)
-
-    def backward_fetch(self, key: Any) -> Any:
-        """All sessions of the key, latest first."""
-        return self._iterator(self._store.backward_fetch(key))
-
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._store, name)
-        if name in _SINGLE:
-            return lambda *arguments: self._shown(found(*arguments))
-        if name in _ITERATORS:
-            return lambda *arguments: self._iterator(found(*arguments))
-        return found
-
-    def _iterator(self, entries: StoreIterator[Any, Any]) -> StoreIterator[Any, Any]:
-        return entries.mapped(self._shown)
+        return getattr(self._store, name)
 
     def _shown(self, value: Any | None) -> Any | None:
         return None if value is None else self._show(value)
@@ -65,14 +40,89 @@ class StoreFacade:
         return None if value is None else self._keep(value)
 
 
+class KeyValueFacade(StoreFacade, ReadOnlyKeyValueStore[Any, Any]):
+    """A key-value store."""
+
+    def put(self, key: Any, value: Any | None) -> None:  # type: ignore[override]
+        """Write a value."""
+        self._store.put(key, self._kept(value))
+
+    def put_if_absent(self, key: Any, value: Any | None) -> Any | None:  # type: ignore[override]
+        """Write a value unless there is one; returns the one there was."""
+        return self._shown(self._store.put_if_absent(key, self._kept(value)))
+
+    def put_all(self, entries: Iterable[tuple[Any, Any | None]]) -> None:  # type: ignore[override]
+        """Write values one after the other."""
+        for key, value in entries:
+            self.put(key, value)
+
+    def delete(self, key: Any) -> Any | None:  # type: ignore[override]
+        """Delete; returns the value there was."""
+        return self._shown(self._store.delete(key))
+
+
+class VersionedFacade(StoreFacade, ReadOnlyVersionedStore[Any, Any]):
+    """A key-value store that keeps versions."""
+
+    def put(self, key: Any, value: Any | None, timestamp: Instant) -> int:  # type: ignore[override]
+        """Write a version."""
+        return self._store.put(key, value, to_timestamp(timestamp))  # type: ignore[no-any-return]
+
+    def delete(self, key: Any, timestamp: Instant) -> VersionedRecord | None:  # type: ignore[override]
+        """End the version of that time; returns it."""
+        return self._store.delete(key, to_timestamp(timestamp))  # type: ignore[no-any-return]
+
+
+class WindowFacade(StoreFacade, ReadOnlyWindowStore[Any, Any]):
+    """A window store."""
+
+    def put(self, key: Any, value: Any | None, window_start: Instant) -> None:  # type: ignore[override]
+        """Write the value of a window."""
+        self._store.put(key, self._kept(value), to_timestamp(window_start, "window_start"))
+
+
+class SessionFacade(StoreFacade, ReadOnlySessionStore[Any, Any]):
+    """A session store."""
+
+    def put(self, session: Windowed[Any], aggregate: Any | None) -> None:  # type: ignore[override]
+        """Write the value of a session."""
+        self._store.put(session, self._kept(aggregate))
+
+    def remove(self, session: Windowed[Any]) -> None:  # type: ignore[override]
+        """Remove a session."""
+        self._store.remove(session)
+
+    def find_sessions_by_end(self, earliest_end: Instant, latest_end: Instant) -> StoreIterator[Windowed[Any], Any]:
+        """The sessions of all keys that end in the span."""
+        times = to_timestamp(earliest_end, "earliest_end"), to_timestamp(latest_end, "latest_end")
+        return self._each("find_sessions_by_end", *times)
+
+
+_SHAPES: dict[str, type[StoreFacade]] = {
+    "kv": KeyValueFacade,
+    "versioned": VersionedFacade,
+    "window": WindowFacade,
+    "session": SessionFacade,
+}
+
+
+def as_kept(store: Any) -> StoreFacade:
+    """A store with its values as they are."""
+    return _SHAPES[store.kind.shape](store, _same, _same)
+
+
 def plain(store: Any) -> StoreFacade:
     """A timestamped store as a plain one; what is put through it has no timestamp (-1)."""
-    return StoreFacade(store, _value, _without_timestamp)
+    return _SHAPES[store.kind.shape](store, _value, _without_timestamp)
 
 
 def without_headers(store: Any) -> StoreFacade:
     """A store with headers as one without."""
-    return StoreFacade(store, _value_and_timestamp, _value_and_timestamp)
+    return _SHAPES[store.kind.shape](store, _value_and_timestamp, _value_and_timestamp)
+
+
+def _same(held: Any) -> Any:
+    return held
 
 
 def _value(held: ValueAndTimestamp) -> Any:

@@ -77,19 +77,21 @@ class StoreAccess(Face):
         ...     list(driver.key_value_store("rows").all())
         [('a', 'x')]
         """
-        return self._of_type(name, {KEY_VALUE: _as_is, TIMESTAMPED_KEY_VALUE: facades.plain})
+        return self._of_type(name, {KEY_VALUE: facades.as_kept, TIMESTAMPED_KEY_VALUE: facades.plain})
 
     def timestamped_key_value_store(self, name: str) -> Any:
         """A key-value store with timestamps."""
-        return self._of_type(name, {TIMESTAMPED_KEY_VALUE: _as_is}, {TIMESTAMPED_KEY_VALUE: facades.without_headers})
+        return self._of_type(
+            name, {TIMESTAMPED_KEY_VALUE: facades.as_kept}, {TIMESTAMPED_KEY_VALUE: facades.without_headers}
+        )
 
     def timestamped_key_value_store_with_headers(self, name: str) -> Any:
         """A key-value store with timestamps and headers: its values are ``ValueAndTimestamp`` with ``headers``."""
-        return self._of_type(name, {}, {TIMESTAMPED_KEY_VALUE: _as_is})
+        return self._of_type(name, {}, {TIMESTAMPED_KEY_VALUE: facades.as_kept})
 
     def versioned_key_value_store(self, name: str) -> Any:
         """A key-value store that keeps versions."""
-        return self._of_type(name, {VERSIONED: _as_is})
+        return self._of_type(name, {VERSIONED: facades.as_kept})
 
     def window_store(self, name: str) -> Any:
         """A window store. One with timestamps shows bare values.
@@ -101,15 +103,15 @@ class StoreAccess(Face):
         ...     driver.window_store("counts").fetch("a", 10)
         1
         """
-        return self._of_type(name, {WINDOW: _as_is, TIMESTAMPED_WINDOW: facades.plain})
+        return self._of_type(name, {WINDOW: facades.as_kept, TIMESTAMPED_WINDOW: facades.plain})
 
     def timestamped_window_store(self, name: str) -> Any:
         """A window store with timestamps."""
-        return self._of_type(name, {TIMESTAMPED_WINDOW: _as_is}, {TIMESTAMPED_WINDOW: facades.without_headers})
+        return self._of_type(name, {TIMESTAMPED_WINDOW: facades.as_kept}, {TIMESTAMPED_WINDOW: facades.without_headers})
 
     def timestamped_window_store_with_headers(self, name: str) -> Any:
         """A window store with timestamps and headers."""
-        return self._of_type(name, {}, {TIMESTAMPED_WINDOW: _as_is})
+        return self._of_type(name, {}, {TIMESTAMPED_WINDOW: facades.as_kept})
 
     def session_store(self, name: str) -> Any:
         """A session store. One with headers shows bare values.
@@ -121,11 +123,11 @@ class StoreAccess(Face):
         ...     driver.session_store("counts").fetch_session("a", 12, 12)
         1
         """
-        return self._of_type(name, {SESSION: _as_is})
+        return self._of_type(name, {SESSION: facades.as_kept})
 
     def session_store_with_headers(self, name: str) -> Any:
         """A session store with room for headers; as in Kafka Streams no aggregation fills them: values are bare."""
-        return self._of_type(name, {}, {SESSION: _as_is})
+        return self._of_type(name, {}, {SESSION: facades.as_kept})
 
     def changelog(self, store: str) -> list[ChangelogEntry]:
         """What the store has logged so far, for ``restore``."""
@@ -184,7 +186,3 @@ _GETTERS = {
     TIMESTAMPED_WINDOW: "timestamped_window_store",
     SESSION: "session_store",
 }
-
-
-def _as_is(store: Any) -> Any:
-    return store

@@ -12,9 +12,9 @@ from headrace.state.contracts import StoreIterator
 def measured(method: Callable[..., Any], sensor: Any) -> Callable[..., Any]:
     """The method, with the time of every call recorded; that of an iterator goes on until it is closed."""
 
-    def timed(*arguments: Any) -> Any:
+    def timed(*arguments: Any, **named: Any) -> Any:
         started = perf_counter_ns()
-        result = method(*arguments)
+        result = method(*arguments, **named)
         if isinstance(result, StoreIterator):
             return _timed_iterator(result, sensor, started)
         sensor.record(perf_counter_ns() - started)

@@ -270,11 +270,11 @@ class TypedKeyValueStore(TypedStore[BytesKeyValueStore]):
         self._note()
         return self._typed_value(current)
 
-    def range(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Any, Any]:
+    def range(self, key_from: Any | None = None, key_to: Any | None = None) -> StoreIterator[Any, Any]:
         """The entries of both ends and between, in order of the keys' bytes; None leaves an end open."""
         return self._entries(key_from, key_to, True)
 
-    def reverse_range(self, key_from: Any | None, key_to: Any | None) -> StoreIterator[Any, Any]:
+    def reverse_range(self, key_from: Any | None = None, key_to: Any | None = None) -> StoreIterator[Any, Any]:
         """As ``range``, from the end."""
         return self._entries(key_from, key_to, False)
 
@@ -311,6 +311,7 @@ class TypedWindowStore(TypedStore[BytesTimedStore]):
         ("put", "put"),
         ("fetch", "fetch"),
         ("fetch_range", "fetch"),
+        ("backward_fetch", "fetch"),
         ("backward_fetch_range", "fetch"),
         ("fetch_keys", "fetch"),
         ("backward_fetch_keys", "fetch"),
@@ -345,8 +346,10 @@ class TypedWindowStore(TypedStore[BytesTimedStore]):
         if origin is not None:
             self._seen[origin[0], origin[1]] = origin[2]
 
-    def fetch(self, key: Any, time: int) -> Any | None:
-        """The value of the window that starts at ``time``."""
+    def fetch(self, key: Any, time: int, time_to: int | None = None) -> Any:
+        """The value of the window that starts at ``time``; with ``time_to`` as ``fetch_range``."""
+        if time_to is not None:
+            return self._typed_values(self.inner.fetch(self.raw_key(key), time, time_to))
         raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
         data = self.inner.get(raw_key + _START_AND_NO_NUMBER(time, 0))
         return None if data is None else self._loads(data)
@@ -358,6 +361,8 @@ class TypedWindowStore(TypedStore[BytesTimedStore]):
     def backward_fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
         """As ``fetch_range``, latest first."""
         return self._typed_values(self.inner.fetch(self.raw_key(key), time_from, time_to, forward=False))
+
+    backward_fetch = backward_fetch_range
 
     def fetch_keys(
         self, key_from: Any | None, key_to: Any | None, time_from: int, time_to: int
