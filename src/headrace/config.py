@@ -52,7 +52,7 @@ class StreamsConfig:
     def __init__(self, settings: Mapping[str, Any] | StreamsConfig | None = None) -> None:
         if isinstance(settings, StreamsConfig):
             settings = settings.originals
-        self.originals: dict[str, Any] = _as_dict(settings or {})
+        self.originals: dict[str, Any] = as_dict(settings or {})
         """The settings as the user gave them."""
         self._given = {
             name: SETTINGS[name].value(value) for name, value in self.originals.items() if not _is_handed_on(name)
@@ -192,12 +192,13 @@ class StreamsConfig:
             raise ConfigError(message, hint="Every transaction would time out: commit more often or raise the timeout.")
 
 
-def _as_dict(settings: Any) -> dict[str, Any]:
+def as_dict(settings: Any, example: str = '{"application.id": "my-app"}') -> dict[str, Any]:
+    """The settings that a caller gave; a ConfigError where they are no dict."""
     try:
         return dict(settings)
     except (TypeError, ValueError):
         message = f"the settings are a dict, found {type(settings).__name__}"
-        raise ConfigError(message, hint='Give a dict with Kafka\'s names: {"application.id": "my-app"}.') from None
+        raise ConfigError(message, hint=f"Give a dict with Kafka's names: {example}.") from None
 
 
 def _is_handed_on(name: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from headrace.errors import TopologyError
+from headrace.errors import OperatorTypeError, TopologyError, user_line
 
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
@@ -39,6 +39,14 @@ def check_legal(name: object, what: str, *, at: str | None = None) -> None:
     if problem is not None:
         message = f"the {what} name {_shortened(name)} is illegal: {problem}"
         raise TopologyError(message, hint=f"{_PURPOSE[what]}: choose a plain one, such as 'my-name'.", at=at)
+
+
+def check_topic_text(topic: object, method: str) -> None:
+    """Refuse a topic that is no text, where ``method`` takes it first."""
+    if not isinstance(topic, str):
+        message = f"{method}(): the name of a topic is text, not {topic!r}"
+        hint = f'The topic comes first: {method}("topic", key_serde=..., value_serde=...).'
+        raise OperatorTypeError(message, hint=hint, at=user_line())
 
 
 def check_node_name(name: object, *, at: str | None = None) -> None:

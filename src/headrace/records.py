@@ -5,13 +5,13 @@ Everything here is a plain value. Nothing here knows of topologies, stores or br
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias
 
 import msgspec
 
-from headrace.errors import StreamsError
+from headrace.errors import ArgumentError, StreamsError, user_line
 from headrace.instants import Instant, to_timestamp
 from headrace.type_variables import K2, V2, KIn, V, VIn
 
@@ -84,6 +84,33 @@ class Headers(tuple[tuple[str, bytes | None], ...]):
 
 
 NO_HEADERS = Headers()
+
+GivenHeaders: TypeAlias = Mapping[str, "bytes | None"] | Iterable[tuple[str, "bytes | None"]]
+"""Headers as a caller may write them."""
+
+
+def given_headers(headers: GivenHeaders | None) -> Headers:
+    """``headers`` as ``Headers``, checked: pairs of text and bytes, or a dict of these.
+
+    >>> given_headers({"trace": b"1"})
+    (('trace', b'1'),)
+    """
+    if headers is None or isinstance(headers, Headers):
+        return Headers.of(headers)
+    pairs = (
+        list(headers.items() if isinstance(headers, Mapping) else headers) if isinstance(headers, Iterable) else None
+    )
+    if pairs is None or not all(_is_header(each) for each in pairs):
+        message = f"headers must be pairs of text and bytes, found {headers!r}"
+        raise ArgumentError(message, hint='For example headers=[("trace", b"1")].', at=user_line())
+    return Headers.of(pairs)
+
+
+def _is_header(given: Any) -> bool:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        return False
+    name, value = given
+    return isinstance(name, str) and isinstance(value, bytes | None)
 
 
 class Record(msgspec.Struct, Generic[KIn, VIn]):

@@ -22,7 +22,7 @@ from headrace import (
     stores,
 )
 from headrace.config import StreamsConfig
-from headrace.errors import ArgumentError, ConfigError, OperatorTypeError, UnknownTopicError
+from headrace.errors import ArgumentError, ConfigError, IllegalStateError, OperatorTypeError, UnknownTopicError
 from headrace.functions import takes
 from headrace.instants import to_timestamp
 from headrace.query import KeyQuery, WindowKeyQuery, execute
@@ -277,3 +277,78 @@ def test_the_arguments_of_a_query_may_not_be_swapped() -> None:
     assert caught.value.hint == "query('counts', KeyQuery(key='a', skip_cache=False))"
     with pytest.raises(OperatorTypeError, match="takes the name of a store and a question"):
         app.query("counts", "a")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("pipe", "said", "hint"),
+    [
+        (lambda topic: topic.pipe_key_value_list(["ab"]), r"a record must be \(key, value\), found 'ab'", '("a", "x")'),
+        (
+            lambda topic: topic.pipe_key_value_list([("a", "x", 7)]),
+            r"must be \(key, value\), found \('a',",
+            '("a", "x")',
+        ),
+        (lambda topic: topic.pipe_key_value_list([TestRecord("a", "x")]), "found TestRecord", '("a", "x")'),
+        (lambda topic: topic.pipe_key_value_list({"a": "x"}), r"a list of \(key, value\) pairs is needed", "items()"),
+        (lambda topic: topic.pipe_key_value_list(None), "pairs is needed, found None", '("a", "x")'),
+        (lambda topic: topic.pipe_value_list("abc"), "a list of values is needed, found 'abc'", '["x", "y"]'),
+        (lambda topic: topic.pipe_value_list(5), "a list of values is needed, found 5", '["x", "y"]'),
+        (lambda topic: topic.pipe_record_list([("a", "x")]), "must be a TestRecord, found", 'TestRecord("a", "x")'),
+        (lambda topic: topic.pipe_record_list(5), "a list of TestRecord objects is needed", 'TestRecord("a", "x")'),
+        (lambda topic: topic.pipe_input(Record("a", "x", 7)), "found Record", "record.key, record.value"),
+        (lambda topic: topic.pipe_input("a", "x", headers=[("h", "text")]), "pairs of text and bytes", 'b"1"'),
+        (lambda topic: topic.pipe_input("a", "x", headers="h"), "must be pairs of text and bytes, found 'h'", 'b"1"'),
+        (lambda topic: topic.pipe_input("a", "x", headers=5), "must be pairs of text and bytes, found 5", 'b"1"'),
+    ],
+)
+def test_what_is_piped_in_another_form_is_refused_with_the_right_one(pipe: Any, said: str, hint: str) -> None:
+    with TopologyTestDriver(copy_topology()) as driver:
+        with pytest.raises(ArgumentError, match=said) as caught:
+            pipe(driver.create_input_topic("in"))
+        assert driver.produced == []
+    assert hint in str(caught.value.hint)
+    assert __file__ in str(caught.value.at)
+
+
+def test_headers_may_be_a_dict() -> None:
+    with TopologyTestDriver(copy_topology()) as driver:
+        driver.create_input_topic("in").pipe_input("a", "x", headers={"trace": b"1"})
+        assert driver.create_output_topic("out").read_record().headers == [("trace", b"1")]
+
+
+@pytest.mark.parametrize(
+    ("call", "said", "hint"),
+    [
+        (lambda driver: driver.create_input_topic(5), r"create_input_topic\(\): the name of a topic is text", "first"),
+        (lambda driver: driver.create_output_topic(None), "is text, not None", "first"),
+        (lambda driver: driver.pipe_record("in", "a", "x", 7), "takes bytes, found 'a' and 'x'", "pipe_input"),
+        (lambda driver: driver.restore("rows", {"a": "x"}), "found 'a'", "other.changelog('rows')"),
+        (lambda driver: driver.restore("rows", 5), "found 5", "other.changelog('rows')"),
+        (
+            lambda driver: driver.key_value_store("rows").prefix_scan("a", "txt"),
+            "must be a serde, found 'txt'",
+            "names",
+        ),
+    ],
+)
+def test_a_driver_says_what_it_takes(call: Any, said: str, hint: str) -> None:
+    builder = StreamsBuilder()
+    builder.table("in", store=stores.in_memory("rows"))
+    with TopologyTestDriver(builder.build()) as driver, pytest.raises(OperatorTypeError, match=said) as caught:
+        list(call(driver))
+    assert hint in str(caught.value.hint)
+
+
+def test_a_prefix_may_have_the_name_of_its_serde() -> None:
+    builder = StreamsBuilder()
+    builder.table("in", store=stores.in_memory("rows"))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.create_input_topic("in").pipe_key_value_list([("ab", "x"), ("b", "y")])
+        assert list(driver.key_value_store("rows").prefix_scan("a", "string")) == [("ab", "x")]
+
+
+def test_a_closed_driver_takes_no_records() -> None:
+    with TopologyTestDriver(copy_topology()) as driver:
+        lines = driver.create_input_topic("in")
+    with pytest.raises(IllegalStateError, match="the driver is closed"):
+        lines.pipe_input("a", "x")

@@ -17,7 +17,15 @@ from headrace.optional import extra_for
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
 
-__all__ = ["BROKER_VARIABLE", "DEFAULT_BROKER", "BrokerConfig", "embedded_directory", "open_broker", "servers"]
+__all__ = [
+    "BROKER_VARIABLE",
+    "DEFAULT_BROKER",
+    "BrokerConfig",
+    "embedded_directory",
+    "no_broker",
+    "open_broker",
+    "servers",
+]
 
 DEFAULT_BROKER = "embedded:headrace-data"
 """Where the topics are unless ``bootstrap.servers`` says otherwise."""
@@ -46,7 +54,7 @@ def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] 
         raise ConfigError(message)
     config = where if isinstance(where, BrokerConfig) else BrokerConfig(where, fsync=fsync == "always")
     if not isinstance(config.address, str):
-        raise _no_broker(config.address)
+        raise no_broker(config.address)
     return _embedded(config) if config.address.startswith(_EMBEDDED) else _kafka(config)
 
 
@@ -62,7 +70,7 @@ def _embedded(config: BrokerConfig) -> Broker:
 
 def _kafka(config: BrokerConfig) -> Broker:
     if not all(_SERVER.fullmatch(each) for each in config.address.split(",")):
-        raise _no_broker(config.address)
+        raise no_broker(config.address)
     with extra_for("Kafka"):
         from headrace.broker.kafka.broker import KafkaBroker  # noqa: PLC0415
     return KafkaBroker(config)
@@ -88,7 +96,8 @@ def embedded_directory(address: str) -> Path | None:
     return Path(directory).expanduser() if directory and directory != address else None
 
 
-def _no_broker(address: object) -> UnsupportedError:
+def no_broker(address: object) -> UnsupportedError:
+    """The error for an address that is none."""
     message = f"no broker can be opened at {address!r}"
     kind, _, rest = str(address).partition(":")
     if difflib.get_close_matches(kind.lower(), [_EMBEDDED.rstrip(":")]):

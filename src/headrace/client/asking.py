@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.broker.positions import TopicPosition, resolve
-from headrace.errors import ArgumentError, UnknownTopicError
+from headrace.errors import ArgumentError, OperatorTypeError, UnknownTopicError
 from headrace.instants import to_timestamp
 from headrace.near_names import did_you_mean
 
@@ -34,7 +34,10 @@ def unknown_topic(topic: str | None, address: str, there: Iterable[str]) -> Unkn
 def partitions_of(broker: Broker, topic: str, wanted: Iterable[int] | None) -> list[TopicPartition]:
     """The partitions to read; all of them unless some are chosen."""
     count = broker.topics()[topic]
-    chosen = range(count) if wanted is None else sorted(set(wanted))
+    if wanted is not None and (not isinstance(wanted, Iterable) or isinstance(wanted, str)):
+        message = f"partitions must be a list of numbers, found {wanted!r}"
+        raise OperatorTypeError(message, hint="For example partitions=[0, 1].")
+    chosen = range(count) if wanted is None else list(dict.fromkeys(wanted))
     missing = [number for number in chosen if number not in range(count)]
     if missing:
         message = f"topic {topic} has no partition {missing[0]}"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.broker.port import NewRecord
-from headrace.errors import ArgumentError, SerializationError
+from headrace.errors import ArgumentError, OperatorTypeError, SerializationError
 from headrace.instants import Instant, to_timestamp
-from headrace.records import ConsumedRecord, Headers, RawRecord, Record
+from headrace.records import ConsumedRecord, GivenHeaders, RawRecord, Record, given_headers
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
 
-GivenHeaders = Mapping[str, "bytes | None"] | Iterable[tuple[str, "bytes | None"]]
+
+_EXAMPLE = 'For example produce_all("words", [("a", "x"), ("b", "y")]).'
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,15 @@ class Coder:
     def encode(
         self, key: Any, value: Any, timestamp: Instant | None, headers: GivenHeaders, partition: int | None = None
     ) -> NewRecord:
+        if partition is not None and (not isinstance(partition, int) or isinstance(partition, bool)):
+            message = f"partition must be a whole number, found {partition!r}"
+            raise OperatorTypeError(message, hint="Leave it out, and the key decides.")
         return NewRecord(
             self.topic,
             self.key_serde.serialize(self.topic, key),
             self.value_serde.serialize(self.topic, value),
             None if timestamp is None else to_timestamp(timestamp),
-            Headers.of(headers.items() if isinstance(headers, Mapping) else headers),
+            given_headers(headers),
             partition,
         )
 
@@ -55,6 +59,9 @@ class Coder:
 
 def new_records(coder: Coder, records: Iterable[Any]) -> Iterator[NewRecord]:
     """Records of any of the forms that ``produce_all`` takes."""
+    if not isinstance(records, Iterable) or isinstance(records, str | bytes):
+        message = f"a list of records is needed, found {records!r}"
+        raise OperatorTypeError(message, hint=_EXAMPLE)
     for record in records:
         if isinstance(record, Record | ConsumedRecord):
             yield coder.encode(record.key, record.value, record.timestamp, record.headers)
@@ -63,4 +70,4 @@ def new_records(coder: Coder, records: Iterable[Any]) -> Iterator[NewRecord]:
             yield coder.encode(key, value, timestamp[0] if timestamp else None, ())
         else:
             message = f"a record must be (key, value), (key, value, timestamp) or a Record, found {record!r}"
-            raise ArgumentError(message)
+            raise ArgumentError(message, hint=_EXAMPLE)

@@ -8,17 +8,18 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from headrace.broker import DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker
+from headrace.broker import DEFAULT_BROKER, BrokerConfig, embedded_directory, no_broker, open_broker
 from headrace.broker.config import broker_settings
 from headrace.client.asking import From, check_limit, partitions_of, starts_of, unknown_topic
-from headrace.client.coding import Coder, GivenHeaders, new_records
+from headrace.client.coding import Coder, new_records
 from headrace.client.reading import Reading
+from headrace.config import as_dict
 from headrace.durations import Duration, timeout_seconds
 from headrace.errors import ArgumentError
 from headrace.guesses import Face
 from headrace.instants import Instant
 from headrace.optional import extra_for
-from headrace.records import ConsumedRecord, RecordMetadata
+from headrace.records import ConsumedRecord, GivenHeaders, RecordMetadata
 from headrace.serde.given import given_serde
 
 if TYPE_CHECKING:
@@ -52,8 +53,10 @@ class Topics(Face):
         value_serde: GivenSerde = "string",
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        if not isinstance(address, str):
+            raise no_broker(address)
         self.address = address
-        self._settings = broker_settings(settings or {})
+        self._settings = broker_settings(as_dict(settings or {}, '{"security.protocol": "SSL"}'))
         self._key_serde = _serde("key_serde", key_serde)
         self._value_serde = _serde("value_serde", value_serde)
         self._open: Broker | None = None

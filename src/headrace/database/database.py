@@ -13,7 +13,7 @@ from headrace.broker import DEFAULT_BROKER, BrokerConfig, embedded_directory, op
 from headrace.broker.config import exactly_once
 from headrace.broker.leases import label_of
 from headrace.broker.port import Broker, Owner
-from headrace.config import StreamsConfig
+from headrace.config import StreamsConfig, as_dict
 from headrace.database.answers import Answer
 from headrace.database.asking import Asking
 from headrace.database.forgetting import forget_orphans
@@ -26,7 +26,8 @@ from headrace.database.scripts import text_of_file
 from headrace.database.topics import BrokerTopics
 from headrace.database.upkeep import Upkeep
 from headrace.engines import check_engine
-from headrace.errors import FencedError, IllegalStateError
+from headrace.errors import ArgumentError, FencedError, IllegalStateError, OperatorTypeError, user_line
+from headrace.near_names import did_you_mean
 from headrace.serde.registry import SchemaRegistry
 from headrace.sql.engine.answers import Done
 from headrace.sql.engine.engine import SqlEngine
@@ -84,7 +85,7 @@ class Database:
     ) -> None:
         check_engine(engine, spark)
         known = builtin() if functions is None else functions
-        given = dict(settings or {})
+        given = as_dict(settings or {}, '{"ksql.streams.auto.offset.reset": "earliest"}')
         self.names = Names.of(given)
         self.session = Session(read_script=text_of_file)
         self._lock = threading.RLock()
@@ -140,6 +141,7 @@ class Database:
     ) -> Iterator[tuple[st.Parsed, Answer]]:
         """As ``execute``, each statement when its answer is asked for, after ``before`` was called with it."""
         session = self.session if session is None else session
+        _check_statements(text, session)
         statements = session.parsed(text)
         if len(statements) > 1:
             self._try_all(statements, session)
@@ -150,6 +152,7 @@ class Database:
 
         What changes something is done once, however often the script is run; what asks, or sets, is done each time.
         """
+        _check_statements(text, self.session)
         statements = self.session.parsed(text, script=name)
         with self._lock:
             self._catch_up()
@@ -167,11 +170,11 @@ class Database:
 
     def state_of(self, query_id: str) -> str:
         """RUNNING, PAUSED or ERROR; UNKNOWN where another process runs it, or none."""
-        return self._queries.state(self.engine.queries[query_id])
+        return self._queries.state(self._query(query_id))
 
     def failure_of(self, query_id: str) -> BaseException | None:
         """Why a query is in the state ERROR."""
-        return self._queries.failure(self.engine.queries[query_id])
+        return self._queries.failure(self._query(query_id))
 
     @property
     def runner(self) -> Owner | None:
@@ -293,9 +296,29 @@ class Database:
             self._queries.is_running = False
             self._queries.close()
 
+    def _query(self, query_id: str) -> PersistentQuery:
+        found = self.engine.queries.get(query_id)
+        if found is None:
+            message = f"there is no query {query_id!r}"
+            known = ", ".join(self.engine.queries) or "none"
+            hint = did_you_mean(query_id, self.engine.queries) or "persistent_queries has them by their ids."
+            raise ArgumentError(message, detail=f"The queries are: {known}.", hint=hint, at=user_line())
+        return found
+
     def _check_open(self) -> None:
         if self._is_closed:
             raise IllegalStateError("the database is closed")
+
+
+def _check_statements(text: object, session: object) -> None:
+    if not isinstance(text, str):
+        message = f"statements are text, found {text!r}"
+        hint = 'For example execute("SHOW STREAMS;"). A file: execute(path.read_text()).'
+        raise OperatorTypeError(message, hint=hint, at=user_line())
+    if not isinstance(session, Session):
+        message = f"a Session is needed beside the statements, found {session!r}"
+        hint = 'Values go into the statement itself: execute(f"SELECT * FROM clicks WHERE id = {number};").'
+        raise OperatorTypeError(message, hint=hint, at=user_line())
 
 
 def _is_inserted_by_a_script(parsed: st.Parsed) -> bool:

@@ -15,6 +15,7 @@ from headrace.dsl.operator import check_function, operator, taken
 from headrace.dsl.view import ViewGraph, Views
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.guesses import Face
+from headrace.names import check_topic_text
 from headrace.plan import names
 from headrace.plan.graph import Consumed, GlobalStoreNode, Step, StoreNode, StreamSourceNode, TableSourceNode
 from headrace.plan.materialized import Materialized
@@ -108,7 +109,7 @@ class StreamsBuilder(Face):
         >>> run(builder, ("a", 1), (None, 2), ("a", None))
         [('a', 1), ('a', None)]
         """
-        _check_topic(topic, "table")
+        check_topic_text(topic, "table")
         materialized = Materialized.of_table(store, key_serde, value_serde, caching, logging)
         materialized.named(self._graph, f"{topic}-")
         key_serde, value_serde = taken(key_serde, value_serde)
@@ -145,7 +146,7 @@ class StreamsBuilder(Face):
         >>> run(builder, ("cities", "ZG", "Zug"), ("users", "alice", "ZG"))
         [('alice', 'Zug')]
         """
-        _check_topic(topic, "global_table")
+        check_topic_text(topic, "global_table")
         materialized = Materialized.of_table(store, key_serde, value_serde, caching, logging=False)
         if materialized.is_versioned:
             raise TopologyError("a global table cannot be versioned", at=user_line())
@@ -237,15 +238,8 @@ class StreamsBuilder(Face):
 def _topics(topics: str | Iterable[str]) -> tuple[str, ...]:
     names_given = tuple(topics) if isinstance(topics, Iterable) and not isinstance(topics, str) else (topics,)
     for topic in names_given:
-        _check_topic(topic, "stream")
+        check_topic_text(topic, "stream")
     return names_given
-
-
-def _check_topic(topic: Any, operator_name: str) -> None:
-    if not isinstance(topic, str):
-        message = f"{operator_name}(): the name of a topic is text, not {topic!r}"
-        hint = f'The topic comes first: {operator_name}("topic", key_serde=..., value_serde=...).'
-        raise OperatorTypeError(message, hint=hint, at=user_line())
 
 
 def _check_store(store: Any) -> None:

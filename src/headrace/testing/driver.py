@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from headrace.clock import now_ms
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, UnknownTopicError, user_line
+from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, UnknownTopicError, user_line
 from headrace.functions import called_as
 from headrace.instants import Instant, to_timestamp
 from headrace.metrics import MetricName, StreamsMetrics
+from headrace.names import check_topic_text
 from headrace.near_names import did_you_mean
 from headrace.processors.columns import RecordColumns
 from headrace.records import NO_HEADERS, Headers, RecordContext, raw_record
@@ -48,6 +49,7 @@ log = logging.getLogger(__name__)
 
 TASK_ID = "0_0"
 _PARTITION = 0
+_RAW = bytes | bytearray | memoryview | None
 
 # Without these, results that wait for a window to close would be held back for a second of wall-clock time.
 _NO_THROTTLE = {
@@ -126,6 +128,7 @@ class TopologyTestDriver(StoreAccess):
         ...     [record.timestamp for record in driver.create_output_topic("out")]
         [100, 110]
         """
+        check_topic_text(topic, "create_input_topic")
         return TestInputTopic(
             self,
             topic,
@@ -146,6 +149,7 @@ class TopologyTestDriver(StoreAccess):
         ...     driver.create_output_topic("out").is_empty
         True
         """
+        check_topic_text(topic, "create_output_topic")
         check_output(topic, self._plan, self.config)
         key_serde = given_serde("key_serde", key_serde) or self._windowed_keys_of(topic)
         value_serde = given_serde("value_serde", value_serde)
@@ -170,6 +174,8 @@ class TopologyTestDriver(StoreAccess):
         ...     driver.read_record("out").value
         b'x'
         """
+        if self._is_closed:
+            raise IllegalStateError("the driver is closed", at=user_line())
         queue = self._inputs.queue_of(topic)
         is_global = self._inputs.is_global(topic)
         if queue is None and not is_global:
@@ -177,6 +183,10 @@ class TopologyTestDriver(StoreAccess):
             known = self._inputs.topics
             detail = f"it reads {', '.join(sorted(known)) or 'none'}"
             raise UnknownTopicError(message, detail=detail, hint=did_you_mean(topic, known), at=user_line())
+        if not isinstance(key, _RAW) or not isinstance(value, _RAW):
+            message = f"pipe_record() takes bytes, found {key!r} and {value!r}"
+            hint = f"create_input_topic({topic!r}).pipe_input(key, value) takes what the serdes write."
+            raise OperatorTypeError(message, hint=hint, at=user_line())
         with self._failing():
             if queue is not None:
                 self._enqueue(queue, topic, key, value, timestamp, headers)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Generic
 
 from headrace.errors import ArgumentError, user_line
 from headrace.instants import Instant, to_timestamp
-from headrace.records import Headers
+from headrace.records import GivenHeaders, given_headers
 from headrace.type_variables import K, V
 
 _MILLISECONDS = "Timestamps are milliseconds since 1970; leave it out to use the input topic's clock."
@@ -30,7 +29,7 @@ class TestRecord(Generic[K, V]):
         key: K,
         value: V,
         timestamp: Instant | None = None,
-        headers: Iterable[tuple[str, bytes | None]] | None = None,
+        headers: GivenHeaders | None = None,
     ) -> None:
         timestamp = None if timestamp is None else to_timestamp(timestamp)
         if timestamp is not None and timestamp < 0:
@@ -39,7 +38,7 @@ class TestRecord(Generic[K, V]):
         self.key = key
         self.value = value
         self.timestamp: Any = timestamp  # a record that was read always has one
-        self.headers = Headers.of(headers)
+        self.headers = given_headers(headers)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TestRecord):

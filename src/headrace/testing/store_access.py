@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import ArgumentError, UnknownStoreError, user_line
+from headrace.errors import ArgumentError, OperatorTypeError, UnknownStoreError, user_line
 from headrace.guesses import Face
 from headrace.near_names import did_you_mean
 from headrace.state.kinds import (
@@ -149,7 +149,13 @@ class StoreAccess(Face):
         task = self._task if store in self._plan.stores else self._global_task
         if task is None or self._find(store) is None:
             raise self._unknown_store(store)
-        return task.restore(store, entries)
+        given = list(entries) if isinstance(entries, Iterable) else [entries]
+        wrong = next((entry for entry in given if not isinstance(entry, tuple) or len(entry) != _ENTRY_PARTS), None)
+        if wrong is not None:
+            message = f"restore() takes (key, value, timestamp, headers) of changelog records, found {wrong!r}"
+            hint = f"Take them from a driver: restore({store!r}, other.changelog({store!r}))."
+            raise OperatorTypeError(message, hint=hint, at=user_line())
+        return task.restore(store, given)
 
     @abstractmethod
     def _find(self, name: str) -> Any | None: ...
@@ -178,6 +184,7 @@ class StoreAccess(Face):
         return UnknownStoreError(message, detail=detail, hint=did_you_mean(name, known), at=user_line())
 
 
+_ENTRY_PARTS = 4
 _GETTERS = {
     KEY_VALUE: "key_value_store",
     TIMESTAMPED_KEY_VALUE: "timestamped_key_value_store",

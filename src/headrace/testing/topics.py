@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, overload
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from headrace.durations import Duration, not_negative, to_ms
-from headrace.errors import IllegalStateError, SerializationError, user_line
+from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, SerializationError, user_line
 from headrace.instants import Instant, to_timestamp
+from headrace.records import ConsumedRecord, GivenHeaders, Record
 from headrace.testing.record import TestRecord
 from headrace.type_variables import KIn, VIn
 
 if TYPE_CHECKING:
     from headrace.serde import Serde
     from headrace.testing.driver import TopologyTestDriver
+
+T = TypeVar("T")
 
 
 class _Missing:
@@ -58,7 +61,7 @@ class TestInputTopic(Generic[KIn, VIn]):
         key_or_value: KIn | None,
         value: VIn | None,
         timestamp: Instant | None = None,
-        headers: Iterable[tuple[str, bytes | None]] | None = None,
+        headers: GivenHeaders | None = None,
     ) -> None: ...
     @overload
     def pipe_input(
@@ -66,14 +69,14 @@ class TestInputTopic(Generic[KIn, VIn]):
         key_or_value: VIn | TestRecord[KIn | None, VIn | None] | None,
         *,
         timestamp: Instant | None = None,
-        headers: Iterable[tuple[str, bytes | None]] | None = None,
+        headers: GivenHeaders | None = None,
     ) -> None: ...
     def pipe_input(
         self,
         key_or_value: Any,
         value: Any = _MISSING,
         timestamp: Instant | None = None,
-        headers: Iterable[tuple[str, bytes | None]] | None = None,
+        headers: GivenHeaders | None = None,
     ) -> None:
         """Pipe one record: ``(key, value)``, a value alone (its key is None), or a ``TestRecord``.
 
@@ -84,6 +87,9 @@ class TestInputTopic(Generic[KIn, VIn]):
         """
         if isinstance(key_or_value, TestRecord):
             record = key_or_value
+        elif isinstance(key_or_value, Record | ConsumedRecord):
+            message = f"pipe_input() takes (key, value), a value or a TestRecord, found {key_or_value!r}"
+            raise ArgumentError(message, hint="Give pipe_input(record.key, record.value).", at=user_line())
         elif isinstance(value, _Missing):
             record = TestRecord(None, key_or_value, timestamp, headers)
         else:
@@ -98,7 +104,9 @@ class TestInputTopic(Generic[KIn, VIn]):
 
     def pipe_record_list(self, records: Iterable[TestRecord[KIn | None, VIn | None]]) -> None:
         """Pipe records one after the other."""
-        for record in records:
+        for record in _listed(records, "TestRecord objects", 'pipe_record_list([TestRecord("a", "x")])'):
+            if not isinstance(record, TestRecord):
+                raise _wrong_record("a TestRecord", record, 'pipe_record_list([TestRecord("a", "x")])')
             self.pipe_input(record)
 
     def pipe_key_value_list(
@@ -111,13 +119,17 @@ class TestInputTopic(Generic[KIn, VIn]):
         ...     driver.create_output_topic("out").read_key_values_to_map()
         {'a': 'x', 'b': 'y'}
         """
-        for (key, value), timestamp in zip(pairs, _times(start, advance), strict=False):
-            self.pipe_input(key, value, timestamp)
+        example = 'pipe_key_value_list([("a", "x"), ("b", "y")]); a dict has them as table.items()'
+        for pair, timestamp in zip(_listed(pairs, "(key, value) pairs", example), _times(start, advance), strict=False):
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise _wrong_record("(key, value)", pair, example)
+            self.pipe_input(*pair, timestamp)
 
     def pipe_value_list(
         self, values: Iterable[VIn | None], start: Instant | None = None, advance: Duration = 0
     ) -> None:
         """Pipe values without keys; with ``start`` at that time, each ``advance`` after the one before."""
+        values = _listed(values, "values", 'pipe_value_list(["x", "y"])')
         self.pipe_key_value_list(((None, value) for value in values), start, advance)
 
     def _written(self, part: str, serde: Serde[Any], given: Any) -> bytes | None:
@@ -215,6 +227,20 @@ class TestOutputTopic(Generic[KIn, VIn]):
 
     def __repr__(self) -> str:
         return f"TestOutputTopic({self.topic!r}, size={self.queue_size})"
+
+
+def _listed(given: Iterable[T], what: str, example: str) -> Iterable[T]:
+    """``given``, which must be a list or the like; a text or a dict is one too, but never meant."""
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+        return given
+    message = f"a list of {what} is needed, found {given!r}"
+    raise OperatorTypeError(message, hint=f"For example {example}.", at=user_line())
+
+
+def _wrong_record(what: str, found: object, example: str) -> ArgumentError:
+    return OperatorTypeError(
+        f"a record must be {what}, found {found!r}", hint=f"For example {example}.", at=user_line()
+    )
 
 
 def _times(start: Instant | None, advance: Duration) -> Iterator[int | None]:

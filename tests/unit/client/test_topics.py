@@ -15,10 +15,12 @@ from headrace import Record, Topics, serdes
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.errors import (
     ArgumentError,
+    ConfigError,
     OperatorTypeError,
     SerializationError,
     TopicExistsError,
     UnknownTopicError,
+    UnsupportedError,
     WrongTypeError,
 )
 from headrace.partitioning import default_partition
@@ -223,3 +225,36 @@ class TestTables:
         topics.produce("lines", None, 1, value_serde="json", partition=0, timestamp=1)
         topics.produce("lines", None, {"n": 2}, value_serde="json", partition=0, timestamp=2)
         assert topics.to_arrow("lines", value_serde="json")["value"].to_pylist() == ["1", '{"n":2}']
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda topics: topics.produce("lines", "a", "x", partition="0"),
+            "partition must be a whole number, found '0'",
+        ),
+        (lambda topics: topics.produce("lines", "a", "x", headers=5), "headers must be pairs of text and bytes"),
+        (lambda topics: topics.produce_all("lines", 5), "a list of records is needed, found 5"),
+        (lambda topics: topics.produce_all("lines", "abc"), "a list of records is needed, found 'abc'"),
+        (lambda topics: topics.produce_all("lines", ["ab"]), "a record must be .* found 'ab'"),
+        (lambda topics: topics.consume("lines", partitions=0), "partitions must be a list of numbers, found 0"),
+    ],
+)
+def test_arguments_of_another_form_are_refused_with_the_right_one(topics: Topics, call: Any, said: str) -> None:
+    with pytest.raises(ArgumentError, match=said) as caught:
+        call(topics)
+    assert caught.value.hint
+    assert values(topics) == []
+
+
+@pytest.mark.parametrize("address", [5, None, Path("data")])
+def test_an_address_is_text(address: Any) -> None:
+    with pytest.raises(UnsupportedError, match="no broker can be opened at") as caught:
+        headrace.topics(address)
+    assert "embedded:DIRECTORY" in str(caught.value.hint)
+
+
+def test_settings_are_a_dict() -> None:
+    with pytest.raises(ConfigError, match="the settings are a dict, found str"):
+        headrace.topics("embedded:data", settings="security.protocol=SSL")  # type: ignore[arg-type]

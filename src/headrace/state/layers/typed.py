@@ -21,6 +21,7 @@ from headrace.serde.bytes_keys import (
     window_store_start,
 )
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
+from headrace.serde.given import given_serde
 from headrace.state.bytes_stores import BytesKeyValueStore, BytesTimedStore, Entries
 from headrace.state.contracts import FlushListener, FlushReceiver, StoreContext, StoreIterator
 from headrace.state.kinds import StoreKind
@@ -288,9 +289,10 @@ class TypedKeyValueStore(TypedStore[BytesKeyValueStore]):
 
     def prefix_scan(self, prefix: Any, prefix_serde: Any) -> StoreIterator[Any, Any]:
         """The entries whose keys, as bytes, begin with ``prefix`` as ``prefix_serde`` writes it."""
-        if prefix is None or prefix_serde is None:
+        serde = given_serde("prefix_serde", prefix_serde)
+        if prefix is None or serde is None:
             raise OperatorTypeError("a prefix scan needs a prefix and its serde")
-        return self._typed_entries(self.inner.prefix_scan(prefix_serde.serialize(self.name, prefix)))
+        return self._typed_entries(self.inner.prefix_scan(serde.serialize(self.name, prefix) or b""))
 
     def approximate_num_entries(self) -> int:
         """About how many entries there are."""
