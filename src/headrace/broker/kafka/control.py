@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -44,6 +44,7 @@ _WAIT_MS = 20
 """How long the broker may hold an answer back. It does so for what was just committed, too: decisions wait for it."""
 _POLL_SECONDS = 0.05
 _PAUSE_SECONDS = 0.002
+_SETTLED_SECONDS = 1.0
 _MOST = 1000
 _PASSING = UNKNOWN_TOPIC | {KafkaError._TRANSPORT}
 """What a consumer complains of while a broker is away. That a topic is gone is told where its end is asked for."""
@@ -205,6 +206,19 @@ class ControlReader:
             self._read_to(readable, deadline)
             return self.state
 
+    def is_definite(self) -> bool:
+        """Whether no transaction is under way."""
+        with self._lock:
+            return self._next_offset() <= self._readable_end()
+
+    def settled(self, seconds: float) -> ControlState:
+        """The same where that takes no longer; else what can be read now. For whoever looks and ends nobody's work."""
+        with self._lock:
+            end, deadline = self._next_offset(), time.monotonic() + seconds
+            while self._readable_end() < end and time.monotonic() < deadline:
+                time.sleep(_PAUSE_SECONDS)
+            return self.catch_up()
+
     def _read_to(self, end: int, deadline: float) -> None:
         # A record that counts is followed by the end of its transaction: one offset alone is no record.
         while end - self._position > 1:
@@ -273,9 +287,16 @@ class ControlTopics:
             return found
 
     def state(self, application: str) -> ControlState:
-        """What is there now; nothing where there is no such topic."""
+        """What is there when all that is under way now has ended; nothing where there is no such topic."""
+        return self._asked(application, ControlReader.definite)
+
+    def settled(self, application: str) -> ControlState:
+        """What is there now. Transactions that take their time may be those of a process that was killed."""
+        return self._asked(application, lambda reader: reader.settled(_SETTLED_SECONDS))
+
+    def _asked(self, application: str, ask: Callable[[ControlReader], ControlState]) -> ControlState:
         try:
-            return self.reader(application).definite()
+            return ask(self.reader(application))
         except UnknownTopicError:
             self.forget(application)
             return ControlState()

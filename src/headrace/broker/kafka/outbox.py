@@ -11,7 +11,7 @@ from headrace.broker.kafka.chunks import raw_records
 from headrace.broker.kafka.following import FollowingPublisher
 from headrace.broker.kafka.limits import TopicLimits
 from headrace.broker.kafka.producing import ProducedStage, SharedProducer
-from headrace.broker.kafka.publishing import parts_of, patience
+from headrace.broker.kafka.publishing import fence, parts_of, patience
 from headrace.broker.kafka.sending import chunks_of
 from headrace.broker.kafka.staging import FileSink, HeldSink, Sink, StageWriter, staged_of
 from headrace.broker.kafka.staging_sweep import file_name
@@ -45,6 +45,7 @@ class KafkaOutbox:
         self._following: FollowingPublisher | None = None
         self._limits: dict[str, TopicLimits] = {}
         self._checked: set[tuple[str, int]] = set()
+        self._succeeded: set[str] = set()
         self._lock = threading.Lock()
 
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> Stage:
@@ -100,6 +101,8 @@ class KafkaOutbox:
         """Wait until what is decided is published and can be read: a commit is answered a little before that."""
         if not self._ownership.has_topic(application):
             return
+        if self._is_exactly_once and not self._ownership.is_owned(application):
+            self._succeed(application)
         known = self._published(application).ends
         ends = {place: known[place] for place in places if place in known}
         deadline = time.monotonic() + _SEEN_SECONDS
@@ -128,6 +131,7 @@ class KafkaOutbox:
 
     def _follow(self, application: str, epoch: int) -> None:
         """Publish what is decided of it from now on, beside the data."""
+        self._succeed(application)
         self._check_shared(application, epoch)
         with self._lock:
             following = self._following
@@ -138,10 +142,19 @@ class KafkaOutbox:
                     self._clients, application, epoch, self._publisher, self._directory
                 )
 
+    def _succeed(self, application: str) -> None:
+        """End what the process that was this publisher before has under way. It would hide what comes after it."""
+        with self._lock:
+            if application not in self._succeeded:
+                reader = self._ownership.topics.reader(application)
+                if not reader.is_definite():
+                    fence(self._clients, reader, [self._publisher])
+                self._succeeded.add(application)
+
     def _check_shared(self, application: str, epoch: int) -> None:
         """Refuse a staging directory that is not the driver's."""
         if (application, epoch) not in self._checked:
-            owner = self._ownership.topics.state(application).owner
+            owner = self._ownership.topics.settled(application).owner
             if owner is not None and owner.epoch == epoch:
                 self._directory.check_shared(application, owner.token)
                 self._checked.add((application, epoch))

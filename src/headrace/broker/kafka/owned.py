@@ -95,10 +95,11 @@ class OwnedApplication:
         left = [] if self._unpublished is None else self._unpublished.offsets
         return {(topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in left}
 
-    def take(self, record_for: Callable[[int], OwnerRecord]) -> OwnerRecord:
+    def take(self, record_for: Callable[[int], OwnerRecord], fence_publishers: Callable[[], None]) -> OwnerRecord:
         """Fence whoever had it, and write down that it is ours; ``record_for`` is given the last epoch."""
         for _ in range(_TRIES):
             self._session.begin()
+            fence_publishers()
             state = self.reader.definite()
             record = record_for(0 if state.owner is None else state.owner.epoch)
             if self._write_owner(record) is Outcome.DONE or self._is_written(record):

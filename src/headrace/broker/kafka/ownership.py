@@ -16,7 +16,7 @@ from headrace.broker.kafka import groups, staging_sweep
 from headrace.broker.kafka.chunks import Chunk
 from headrace.broker.kafka.control import CONFIG, SUFFIX, ControlTopics, OwnerRecord, control_topic
 from headrace.broker.kafka.owned import OwnedApplication, fenced
-from headrace.broker.kafka.publishing import Publishers
+from headrace.broker.kafka.publishing import Publishers, fence_unfinished
 from headrace.broker.leases import has_ended, process_mark
 from headrace.broker.port import Decided, OffsetAndMetadata, Owner, TopicPartition
 from headrace.errors import FencedError, LeaseHeldError, TopicExistsError, UnknownTopicError
@@ -76,7 +76,7 @@ class KafkaOwnership:
                 self._log.create_topic(control_topic(application), 1, CONFIG)
         groups.check_empty(self._clients, application)
         owned = OwnedApplication(self._clients, self.topics.reader(application), self._directory, self.held)
-        record = owned.take(lambda last: _record(last, note))
+        record = owned.take(lambda last: _record(last, note), lambda: fence_unfinished(self._clients, owned.reader))
         self._directory.sign(application, record.token)
         publishers = Publishers(self._clients, owned.reader, record.epoch, self._directory)
         left = owned.uncommitted_offsets
@@ -193,7 +193,7 @@ class KafkaOwnership:
         if not self.has_topic(application):
             self.topics.forget(application)
             return None
-        return self.topics.state(application).owner
+        return self.topics.settled(application).owner
 
 
 def _record(last: int, note: str) -> OwnerRecord:

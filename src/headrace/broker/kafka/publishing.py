@@ -10,7 +10,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -38,6 +39,7 @@ _WAIT_SECONDS = 5.0
 _SLOWEST = 20_000
 """How many records a publisher sends in a second at the least, before it is taken for dead."""
 _LOOK_SECONDS = 0.005
+_AT_ONCE = 16
 
 
 def publisher_id(application: str, number: int) -> str:
@@ -55,6 +57,30 @@ def parts_of(state: ControlState) -> dict[int, list[Staged]]:
             if mark is None or mark.batch_id < decision.batch_id:
                 parts.setdefault(staged.publisher, []).append(staged)
     return parts
+
+
+def fence(clients: Clients, reader: ControlReader, numbers: Iterable[int]) -> None:
+    """End what these publishers have under way: one that was killed would hide for a minute what comes after it.
+
+    A transaction that was open is given up then, one that was committing is complete: which of the two, its mark says.
+    All at once, without a check: while one of them is open, the control topic is not definite for the others.
+    """
+    sessions = [Session(clients, publisher_id(reader.application, each), reader.topic, _unchecked) for each in numbers]
+    if sessions:
+        with ThreadPoolExecutor(min(_AT_ONCE, len(sessions))) as threads:
+            list(threads.map(Session.begin, sessions))
+    for session in sessions:
+        session.discard()
+
+
+def fence_unfinished(clients: Clients, reader: ControlReader) -> None:
+    """The same of all that have not marked their part of the last decision, as far as can be read."""
+    # Nobody publishes before the decision can be read, so that it lies before all that may be under way.
+    fence(clients, reader, parts_of(reader.catch_up()))
+
+
+def _unchecked() -> None:
+    """For sessions without a transaction."""
 
 
 def patience(state: ControlState) -> float:
@@ -154,7 +180,8 @@ class Publishers:
         parts = parts_of(self._reader.catch_up())
         if not parts:
             return
-        # First all sessions: a transaction that a dead publisher has left hides the marks of the others.
+        # First all of them: a transaction that a dead publisher has left hides the marks of the others.
+        fence(self._clients, self._reader, parts)
         for number in parts:
             self.publisher(number).begin()
         state = self._reader.definite()
