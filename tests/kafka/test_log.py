@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from headrace.broker import BrokerConfig, open_broker
 from headrace.broker.kafka import reading
 from headrace.broker.kafka.broker import KafkaBroker
-from headrace.broker.port import Broker, NewRecord, OffsetAndMetadata
+from headrace.broker.port import Broker, Decision, NewRecord, OffsetAndMetadata, Outcome
 from headrace.errors import (
     ArgumentError,
     BrokerError,
@@ -174,6 +174,31 @@ def test_records_come_back_as_they_were_written(broker: KafkaBroker, topic: str)
         (topic, 1, 3, 8, b"", b"", Headers()),
     ]
     assert all(type(record[6]) is Headers for record in batch)
+
+
+def test_a_partition_that_was_just_added_takes_records(broker: KafkaBroker, topic: str) -> None:
+    put(broker, topic, "a")
+    broker.alter_topic(topic, partitions=3)
+    put(broker, topic, "b", partition=2)
+    assert values(broker.read(topic, 2, 0)) == ["b"]
+    with pytest.raises(UnknownTopicError, match=f"topic {topic} has no partition 3: it has 3"):
+        put(broker, topic, "c", partition=3)
+
+
+@pytest.mark.parametrize("guarantee", ["exactly_once_v2", "at_least_once"])
+def test_a_partition_that_was_just_added_takes_results(kafka_address: str, kafka_name: str, guarantee: str) -> None:
+    topic = f"{kafka_name}-results"
+    with closing(KafkaBroker(BrokerConfig(kafka_address, {"processing.guarantee": guarantee}))) as broker:
+        broker.create_topic(topic, 1)
+        epoch = broker.acquire_lease(kafka_name).epoch
+        for batch in (0, 1):
+            stage = broker.stage(kafka_name, epoch, batch, f"0_0-{batch}-a")
+            stage.append(topic, batch, 1, b"k", b"%d" % batch)
+            decision = Decision(kafka_name, epoch, batch, staged=[stage.finish()])
+            assert broker.decide(decision) is Outcome.DONE
+            broker.alter_topic(topic, partitions=2)
+        # A commit is answered a little before what it wrote can be read.
+        wait_for(lambda: values(broker.read(topic, 1, 0)) == ["1"])
 
 
 def test_a_key_chooses_the_partition_and_the_clock_the_time(broker: KafkaBroker, topic: str) -> None:

@@ -34,9 +34,9 @@ class Appender:
         with self._lock:
             producer = self._producer or self._clients.producer()
             self._producer = None
-            sent = _Sent()
+            sent, added = _Sent(), metadata.AddedPartitions(self._clients, producer)
             for record in records:
-                self._send(producer, record, sent)
+                self._send(producer, record, sent, added)
             self._flush(producer, sent)
             self._producer = producer
         return Appended(sent.ranges)
@@ -45,7 +45,7 @@ class Appender:
         """Nothing is under way outside of ``append``."""
         self._producer = None
 
-    def _send(self, producer: Producer, record: NewRecord, sent: _Sent) -> None:
+    def _send(self, producer: Producer, record: NewRecord, sent: _Sent, added: metadata.AddedPartitions) -> None:
         partition = self._partitioner(record, self._count(record.topic))
         produce = partial(
             producer.produce,
@@ -65,7 +65,8 @@ class Appender:
             except BufferError:  # The queue is full: let some of it go.
                 producer.poll(0.1)
             except KafkaException as error:
-                raise self._clients.failure(error, f"append to {record.topic}") from error
+                with self._clients.told(f"append to {record.topic}"):
+                    added.learn(record.topic, partition, error)
             if time.monotonic() > deadline:
                 raise self._clients.silent("append to " + record.topic)
         sent.count += 1

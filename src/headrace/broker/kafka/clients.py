@@ -10,9 +10,10 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
@@ -142,6 +143,14 @@ class Clients:
         if kafka_error.code() in UNREACHABLE:
             return self.silent(what, kafka_error)
         return failure(kafka_error, what, self.address)
+
+    @contextmanager
+    def told(self, what: str) -> Iterator[None]:
+        """Turn an error of librdkafka inside the block into ours; ``what`` says what was tried."""
+        try:
+            yield
+        except KafkaException as error:
+            raise self.failure(error, what) from error
 
     def silent(self, what: str, error: KafkaError | None = None) -> HeadraceError:
         """Our error where nobody answers: the reason is what the clients complained of last."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError
 
 from headrace.errors import (
     ArgumentError,
@@ -95,15 +92,6 @@ AFTER_FENCING = FENCED | {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, K
 """What a producer that was fenced says, and of its records that had not been sent yet."""
 _BAD_SETTING = frozenset({KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION, KafkaError._INVALID_ARG})
 _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.RECORD_LIST_TOO_LARGE})
-
-
-@contextmanager
-def told(what: str, address: str) -> Iterator[None]:
-    """Turn an error of librdkafka inside the block into ours; ``what`` says what was tried."""
-    try:
-        yield
-    except KafkaException as error:
-        raise failure(error.args[0], what, address) from error
 
 
 def failure(error: KafkaError, what: str, address: str) -> HeadraceError:

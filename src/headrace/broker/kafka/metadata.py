@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from confluent_kafka import KafkaException
+import time
+from typing import TYPE_CHECKING
+
+from confluent_kafka import KafkaError, KafkaException
 
 from headrace.broker.kafka.clients import Clients
 from headrace.errors import UnknownTopicError
 
+if TYPE_CHECKING:
+    from confluent_kafka import Producer
+
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 """The cluster's own: nobody's business here."""
+_PAUSE_SECONDS = 0.02
 
 
 def counts(clients: Clients) -> dict[str, int]:
     """The names of all topics and their numbers of partitions."""
-    try:
+    with clients.told("list the topics"):
         found = clients.admin().list_topics(timeout=clients.timeout)
-    except KafkaException as error:
-        raise clients.failure(error, "list the topics") from error
     return {
         name: len(topic.partitions)
         for name, topic in sorted(found.topics.items())
@@ -38,3 +43,24 @@ def unknown(topic: str) -> UnknownTopicError:
     """There is no such topic."""
     message = f"there is no topic {topic}"
     return UnknownTopicError(message, hint=f"Create it: headrace topics create {topic}.")
+
+
+class AddedPartitions:
+    """Those that topics got after a producer had asked for them, and that it refuses till it asks again."""
+
+    def __init__(self, clients: Clients, producer: Producer) -> None:
+        self._clients, self._producer = clients, producer
+        self._learnt: set[tuple[str, int]] = set()
+
+    def learn(self, topic: str, partition: int, error: KafkaException) -> None:
+        """After an error of ``produce``, which can be called again then. The error is raised where that is no help."""
+        place = topic, partition
+        if error.args[0].code() != KafkaError._UNKNOWN_PARTITION or place in self._learnt:
+            raise error
+        check(self._clients, *place)
+        deadline = time.monotonic() + self._clients.timeout
+        while partition not in self._producer.list_topics(topic, self._clients.timeout).topics[topic].partitions:
+            if time.monotonic() > deadline:
+                raise error
+            time.sleep(_PAUSE_SECONDS)
+        self._learnt.add(place)

@@ -159,10 +159,11 @@ class KafkaOutbox:
                 self._directory.check_shared(application, owner.token)
                 self._checked.add((application, epoch))
 
-    def _limits_of(self, topic: str) -> TopicLimits:
+    def _limits_of(self, topic: str, partition: int) -> TopicLimits:
+        """What a topic takes. For a partition that it did not have it is asked again: it may have been added."""
         with self._lock:
             found = self._limits.get(topic)
-            if found is None:
+            if found is None or partition >= found.partitions:
                 described = self._log.describe_topic(topic)
                 widest = int(described.config.get("max.message.bytes", _WIDEST)) - _OVERHEAD
                 needs_key = "compact" in described.config.get("cleanup.policy", "delete")

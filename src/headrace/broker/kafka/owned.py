@@ -251,7 +251,7 @@ class OwnedApplication:
 
     def _send(self, producer: Producer, decision: Decision, staged: list[Staged]) -> None:
         """Everything of a batch: its records, the decision, where changelogs end, and the offsets of the group."""
-        sender = Sender(producer, f"{self.application}-")
+        sender = Sender(self._clients, producer, f"{self.application}-")
         for each in staged:
             sender.send(chunks_of(each, self._directory, self._held))
         sender.flush(self._clients.timeout)

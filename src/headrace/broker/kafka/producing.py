@@ -12,6 +12,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.limits import TopicLimits, check_partition, check_record
+from headrace.broker.kafka.metadata import AddedPartitions
 from headrace.broker.kafka.staging import Staged
 from headrace.broker.kafka.timestamps import written_timestamp
 from headrace.broker.port import Handover
@@ -64,6 +65,10 @@ class SharedProducer:
             message = f"{left} records were not written within {seconds:g} s"
             raise BrokerUnreachableError(message, hint="The broker is slow or gone.")
 
+    def added_partitions(self, producer: Producer) -> AddedPartitions:
+        """Those that one of its producers does not know yet."""
+        return AddedPartitions(self._clients, producer)
+
     def failure(self, error: KafkaError, topic: str) -> Exception:
         """What a task is told that could not write."""
         self.discard()
@@ -73,9 +78,10 @@ class SharedProducer:
 class ProducedStage:
     """The output of one attempt, which is seen as it is written."""
 
-    def __init__(self, producer: SharedProducer, limits_of: Callable[[str], TopicLimits]) -> None:
+    def __init__(self, producer: SharedProducer, limits_of: Callable[[str, int], TopicLimits]) -> None:
         self._shared, self._limits_of = producer, limits_of
         self._producer = producer.get()
+        self._added = producer.added_partitions(self._producer)
         self._limits: dict[str, TopicLimits] = {}
         self._failed: tuple[KafkaError, str] | None = None
         self._is_finished = False
@@ -93,8 +99,8 @@ class ProducedStage:
         headers: Headers = NO_HEADERS,
     ) -> None:
         limits = self._limits.get(topic)
-        if limits is None:
-            limits = self._limits[topic] = self._limits_of(topic)
+        if limits is None or partition >= limits.partitions:
+            limits = self._limits[topic] = self._limits_of(topic, partition)
         check_partition(topic, partition, limits)
         check_record(topic, limits, timestamp, key, value, headers)
         more: dict[str, Any] = {"headers": list(headers)} if headers else {}
@@ -132,12 +138,18 @@ class ProducedStage:
                 self._producer.poll(_FULL_SECONDS)
                 self._check()
             except KafkaException as error:
-                raise self._shared.failure(error.args[0], topic) from error
+                self._learn(topic, partition, error)
         self._unserved += 1
         if self._unserved >= _SERVE_EACH:
             self._unserved = 0
             self._producer.poll(0)
             self._check()
+
+    def _learn(self, topic: str, partition: int, error: KafkaException) -> None:
+        try:
+            self._added.learn(topic, partition, error)
+        except KafkaException as refused:
+            raise self._shared.failure(refused.args[0], topic) from refused
 
     def _delivered(self, error: KafkaError | None, message: Any) -> None:
         if error is not None and self._failed is None:

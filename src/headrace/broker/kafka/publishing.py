@@ -140,7 +140,7 @@ class Publisher:
         self, batch_id: int, part: list[Staged], tell: Callable[[MarkRecord], None]
     ) -> Callable[[Producer], None]:
         def write(producer: Producer) -> None:
-            sender = Sender(producer, f"{self._application}-")
+            sender = Sender(self._clients, producer, f"{self._application}-")
             for staged in part:
                 sender.send(chunks_of(staged, self._directory, {}))
             sender.flush(self._clients.timeout)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from confluent_kafka import KafkaException
 
 from headrace.broker.kafka.chunks import Chunk, chunks_in, frames_in
+from headrace.broker.kafka.metadata import AddedPartitions
 from headrace.broker.kafka.staging import Staged
 from headrace.broker.kafka.timestamps import written_timestamp
 from headrace.errors import BrokerUnreachableError, InternalError
@@ -16,6 +17,7 @@ from headrace.errors import BrokerUnreachableError, InternalError
 if TYPE_CHECKING:
     from confluent_kafka import Producer
 
+    from headrace.broker.kafka.clients import Clients
     from headrace.broker.kafka.staging_directory import StagingDirectory
 
 _FULL_SECONDS = 0.05
@@ -39,9 +41,10 @@ def chunks_of(staged: Staged, directory: StagingDirectory, held: dict[str, list[
 class Sender:
     """Sends chunks, and hears where those for changelogs ended up."""
 
-    def __init__(self, producer: Producer, changelogs: str) -> None:
+    def __init__(self, clients: Clients, producer: Producer, changelogs: str) -> None:
         """``changelogs`` is what the names of changelogs begin with."""
         self._producer = producer
+        self._added = AddedPartitions(clients, producer)
         self._changelogs = changelogs
         self.ends: dict[str, dict[int, int]] = {}
         """One past the last record of each changelog partition that was written to, after ``flush``."""
@@ -76,6 +79,8 @@ class Sender:
                     break
                 except BufferError:
                     self._producer.poll(_FULL_SECONDS)
+                except KafkaException as error:
+                    self._added.learn(topic, partition, error)
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is not None:

@@ -126,7 +126,7 @@ class FileSink:
 class StageWriter:
     """The output of one attempt, partition by partition."""
 
-    def __init__(self, limits_of: Callable[[str], TopicLimits], sink: Sink) -> None:
+    def __init__(self, limits_of: Callable[[str, int], TopicLimits], sink: Sink) -> None:
         self._limits_of, self._sink = limits_of, sink
         self._open: dict[TopicPartition, _Columns] = {}
         self._is_finished = False
@@ -173,7 +173,7 @@ class StageWriter:
 
     def _begin(self, topic: str, partition: int) -> _Columns:
         self._check_open()
-        limits = self._limits_of(topic)
+        limits = self._limits_of(topic, partition)
         check_partition(topic, partition, limits)
         columns = self._open[topic, partition] = _Columns(topic, partition, limits)
         return columns
