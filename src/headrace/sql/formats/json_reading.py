@@ -17,7 +17,6 @@ from headrace.sql.formats.json_values import (
     read_exactly,
     wrong,
 )
-from headrace.sql.schema import Column
 from headrace.sql.tree.types import (
     BIGINT,
     BOOLEAN,
@@ -26,7 +25,6 @@ from headrace.sql.tree.types import (
     STRING,
     TIMESTAMP,
     Array,
-    Field,
     Map,
     SqlType,
     Struct,
@@ -52,21 +50,24 @@ _REFUSED = (NeedsExactNumbers, orjson.JSONDecodeError)
 """Jackson reads some documents that orjson refuses: 1e400, or with something behind the end."""
 
 
-def json_reader(columns: Sequence[Column], is_wrapped: bool) -> Callable[[str, bytes], list[Any]]:
-    """What reads rows, or single values where they are not wrapped."""
-    if is_wrapped:
-        row = Struct(tuple(Field(column.name, column.type) for column in columns))
-        fast, exact = _fields_reader(row, False), _fields_reader(row, True)
-    else:
-        (column,) = columns
-        fast, exact = _single(column.type, False), _single(column.type, True)
+def object_reader(struct: Struct) -> Callable[[bytes], list[Any]]:
+    """What reads the fields of an object as a list."""
+    return _of_documents(_fields_reader(struct, False), _fields_reader(struct, True))
+
+
+def single_reader(type_: SqlType) -> Callable[[bytes], list[Any]]:
+    """What reads a value as a list of one."""
+    return _of_documents(_single(type_, False), _single(type_, True))
+
+
+def _of_documents(fast: Convert, exact: Convert) -> Callable[[bytes], list[Any]]:
     loads = orjson.loads
 
-    def read(topic: str, data: bytes) -> list[Any]:
+    def read(data: bytes) -> list[Any]:
         try:
-            return fast(loads(data))
+            return fast(loads(data))  # type: ignore[no-any-return]
         except _REFUSED:
-            return exact(read_exactly(data))
+            return exact(read_exactly(data))  # type: ignore[no-any-return]
 
     return read
 

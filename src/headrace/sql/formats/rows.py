@@ -12,7 +12,7 @@ from headrace.sql.errors import SqlError
 from headrace.sql.formats.contract import Codec, Nothing
 from headrace.sql.formats.delimited import delimited_codec
 from headrace.sql.formats.format_info import DELIMITER, ColumnsFormat, Feature
-from headrace.sql.formats.json_reading import json_reader
+from headrace.sql.formats.json_documents import json_reader
 from headrace.sql.formats.json_writing import json_writer
 from headrace.sql.formats.kafka import kafka_codec
 from headrace.sql.formats.languages import language
