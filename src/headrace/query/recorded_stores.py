@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from headrace.application.fingerprint import Fingerprint, StoreShape
 from headrace.application.progress import Progress
 from headrace.config import StreamsConfig
-from headrace.errors import ArgumentError, UnknownStoreError, UnsupportedError
+from headrace.errors import (
+    ArgumentError,
+    SerializationError,
+    UnknownStoreError,
+    UnreadableStateError,
+    UnsupportedError,
+)
 from headrace.near_names import did_you_mean
 from headrace.query.layout import StoreLayout, check_readable
 from headrace.query.replica_files import ReplicaDirectory
@@ -20,6 +26,7 @@ from headrace.state import stores
 from headrace.state.builders import TypedStoreBuilder
 from headrace.state.kinds import VERSIONED, StoreKind
 from headrace.state.suppliers import RocksDBKeyValueSupplier, RocksDBSessionSupplier, RocksDBWindowSupplier
+from headrace.task.failures import headline
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,8 +60,19 @@ def recorded_store_table(
             with closing(StoreFollower(layout, config, broker, place, [])) as follower:
                 follower.catch_up()
                 return partitions_table(layout, follower.stores)
+        except SerializationError as error:
+            raise _unreadable(name, application_id, error) from error
         finally:
             place.release()
+
+
+def _unreadable(name: str, application_id: str, error: SerializationError) -> SerializationError:
+    # Stores say so where a value is unreadable. They hint at a reset, which would mend nothing here.
+    is_value = isinstance(error, UnreadableStateError)
+    part, cause = ("value", error.__cause__ or error) if is_value else ("key", error)
+    message = f"a {part} of the store {name!r} cannot be read: {headline(cause)}"
+    hint = f"Give {part}_serde= the serde that the application {application_id} writes it with."
+    return SerializationError(message, detail=error.detail, hint=hint)
 
 
 def _fingerprint(broker: Broker, application_id: str) -> Fingerprint:

@@ -8,7 +8,7 @@ import pytest
 
 import headrace
 from headrace import Topics
-from headrace.errors import ArgumentError, UnknownStoreError, UnsupportedError
+from headrace.errors import ArgumentError, SerializationError, UnknownStoreError, UnsupportedError
 from headrace.query.tables import store_table
 from tests.unit.query.conftest import Scene, scene
 
@@ -65,3 +65,13 @@ def test_what_cannot_be_read_says_why(topics: Topics) -> None:
     with pytest.raises(ArgumentError, match="the application 'ap' has committed nothing") as other:
         topics.store_arrow("ap", "counts")
     assert other.value.hint == "Did you mean 'app'?"
+
+
+@pytest.mark.parametrize("store", ["counts", "windows", "sessions"])
+def test_the_wrong_serde_is_told_with_the_argument_that_takes_the_right_one(topics: Topics, store: str) -> None:
+    with pytest.raises(SerializationError, match=f"a value of the store '{store}' cannot be read: json") as value:
+        topics.store_pandas("app", store, value_serde="json")
+    assert value.value.hint == "Give value_serde= the serde that the application app writes it with."
+    with pytest.raises(SerializationError, match=f"a key of the store '{store}' cannot be read: long") as key:
+        topics.store_pandas("app", store, key_serde="long", value_serde="long")
+    assert key.value.hint == "Give key_serde= the serde that the application app writes it with."
