@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any
 
 import pytest
@@ -130,9 +131,12 @@ def test_a_serde_that_does_not_fit_the_value_names_sink_record_and_the_serde_to_
     assert caught.value.message == (
         "the value serde of the topic 'out' does not fit the value: string() expected str, found int"
     )
-    assert caught.value.detail == "value 4"
+    assert caught.value.detail == "found 4"
     assert str(caught.value.hint).startswith("Give the operator or topic the serde that writes int: serdes.long();")
-    assert caught.value.at == "node KSTREAM-MAPVALUES-0000000001, node KSTREAM-SINK-0000000002, record in-0@0"
+    assert re.fullmatch(
+        rf"{__file__}:\d+, node KSTREAM-MAPVALUES-0000000001, node KSTREAM-SINK-0000000002, record in-0@0",
+        str(caught.value.at),
+    )
 
 
 def test_a_generator_is_told_where_it_belongs() -> None:
@@ -155,7 +159,7 @@ def test_so_does_one_right_below_a_source() -> None:
     assert "the key serde of the topic 'out' does not fit the key: string() expected str, found int" in str(
         caught.value
     )
-    assert caught.value.at == "node KSTREAM-SINK-0000000001, record in-0@0"
+    assert re.fullmatch(rf"{__file__}:\d+, node KSTREAM-SINK-0000000001, record in-0@0", str(caught.value.at))
 
 
 def test_one_of_a_store_names_the_operator() -> None:
@@ -167,7 +171,7 @@ def test_one_of_a_store_names_the_operator() -> None:
 
     assert caught.value.message == "string() expected str, found int"
     assert "serdes.long()" in str(caught.value.hint)
-    assert caught.value.at == "node KSTREAM-AGGREGATE-0000000001, record in-0@0"
+    assert re.fullmatch(rf"{__file__}:\d+, node KSTREAM-AGGREGATE-0000000001, record in-0@0", str(caught.value.at))
 
 
 def test_a_value_that_json_cannot_say_is_named_with_its_sink() -> None:
@@ -180,9 +184,12 @@ def test_a_value_that_json_cannot_say_is_named_with_its_sink() -> None:
     assert caught.value.message.startswith(
         "could not serialize the value of a record for the topic 'out': json() cannot write a set:"
     )
-    assert caught.value.detail == "value {1j}"
+    assert caught.value.detail == "found {1j}"
     assert str(caught.value.hint).startswith("JSON has dicts with text keys")
-    assert caught.value.at == "node KSTREAM-MAPVALUES-0000000001, node KSTREAM-SINK-0000000002, record in-0@0"
+    assert re.fullmatch(
+        rf"{__file__}:\d+, node KSTREAM-MAPVALUES-0000000001, node KSTREAM-SINK-0000000002, record in-0@0",
+        str(caught.value.at),
+    )
 
 
 def test_a_test_that_pipes_what_its_serde_does_not_write_sees_its_own_line() -> None:
@@ -391,7 +398,7 @@ def test_an_input_record_without_a_valid_timestamp_stops_the_task_by_default() -
 
     assert caught.value.message == "the record in-0@0 has the invalid timestamp -1"
     assert "log_and_skip_on_invalid_timestamp" in str(caught.value.hint)
-    assert caught.value.at == "node KSTREAM-SOURCE-0000000000, record in-0@0"
+    assert re.fullmatch(rf"{__file__}:\d+, node KSTREAM-SOURCE-0000000000, record in-0@0", str(caught.value.at))
 
 
 def test_a_negative_time_from_an_extractor_drops_the_record_and_counts_it() -> None:
@@ -458,13 +465,13 @@ def test_undecodable_bytes_stop_the_task_by_default() -> None:
     with numbers() as under_test, pytest.raises(errors.StreamsError) as caught:
         under_test.pipe_record("in", b"a", b"four", timestamp=0)
 
-    assert caught.value.message == "a record could not be deserialized: long() expected 8 bytes, found 4"
+    assert caught.value.message == "the value of a record could not be deserialized: long() expected 8 bytes, found 4"
     assert caught.value.detail == "bytes b'four'"
     assert str(caught.value.hint).startswith(
-        "Was the topic written with another serde? Its source takes key_serde= and value_serde=."
+        "Was the topic written with another serde? Its source takes value_serde=."
         " Set deserialization.exception.handler to log_and_continue"
     )
-    assert caught.value.at == "node source, record in-0@0"
+    assert re.fullmatch(rf"{__file__}:\d+, node source, record in-0@0", str(caught.value.at))
 
 
 def test_they_are_skipped_and_counted_under_log_and_continue(caplog: pytest.LogCaptureFixture) -> None:
@@ -474,7 +481,9 @@ def test_they_are_skipped_and_counted_under_log_and_continue(caplog: pytest.LogC
 
         assert [record.value for record in under_test.produced] == [bytes(8)]
         assert under_test.dropped_records_by_reason == {"the record could not be deserialized": 1}
-    assert "deserialization failed at node source of task 0_0, record in-0@0: long() expected" in caplog.text
+    assert (
+        "deserialization of the value failed at node source of task 0_0, record in-0@0: long() expected" in caplog.text
+    )
 
 
 @pytest.mark.parametrize("handler", ["log_and_continue", "log_and_fail"])
@@ -524,7 +533,7 @@ def test_a_handler_that_does_not_answer_is_an_error_of_its_own() -> None:
 
     assert "the deserialization exception handler itself failed" in caught.value.message
     assert "must return a Response, not None" in str(caught.value)
-    assert caught.value.at == "node source, record in-0@0"
+    assert re.fullmatch(rf"{__file__}:\d+, node source, record in-0@0", str(caught.value.at))
 
 
 # Names that would escape the state directory
@@ -624,3 +633,44 @@ def test_nor_has_a_topic_such_a_name(name: str) -> None:
 
     assert "choose a plain one" in str(caught.value.hint)
     assert caught.value.at == f"{__file__}:{line() - 6}"
+
+
+PARTS: dict[str, tuple[Any, Any, str, str]] = {
+    "a key that is read": ({"key_serde": "long"}, {}, "the key of a record could not be deserialized", "key_serde="),
+    "a value that is read": ({"value_serde": "long"}, {}, "the value of a record could not", "value_serde="),
+    "a key that is written": ({}, {"key_serde": "long"}, "the key serde of the topic 'out' does not fit", "str"),
+    "a value that is written": ({}, {"value_serde": "long"}, "the value serde of the topic 'out' does", "str"),
+}
+
+
+@pytest.mark.parametrize("case", PARTS)
+def test_a_driver_says_which_part_of_a_record_and_which_line_of_the_program(case: str) -> None:
+    reading, writing, said, hint = PARTS[case]
+    builder = StreamsBuilder()
+    builder.stream("in", **reading).to("out", **writing)
+    with TopologyTestDriver(builder.build()) as driver, pytest.raises(errors.StreamsError, match=said) as caught:
+        driver.create_input_topic("in").pipe_input("a", "x")
+    assert hint in str(caught.value.hint)
+    assert str(caught.value.at).startswith(f"{__file__}:")
+    assert "value" not in str(caught.value.detail)
+
+
+def test_a_key_that_does_not_fit_its_store_is_told_as_one() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key(key_serde="long").count(store=stores.in_memory("counts"))
+    with TopologyTestDriver(builder.build()) as driver, pytest.raises(errors.ProcessingError) as caught:
+        driver.create_input_topic("in").pipe_input("a", "x")
+    assert "a key of the store counts" in str(caught.value.at)
+
+
+@pytest.mark.parametrize("part", ["key", "value"])
+def test_what_a_test_cannot_read_is_told_by_its_part(part: str) -> None:
+    serde: dict[str, Any] = {f"{part}_serde": "long"}
+    builder = StreamsBuilder()
+    builder.stream("in").to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.create_input_topic("in").pipe_input("a", "x")
+        with pytest.raises(errors.SerializationError) as caught:
+            driver.create_output_topic("out", **serde).read_record()
+    assert f"the {part}_serde that the program writes with" in str(caught.value.hint)
+    assert f"the {part} of a record of the topic out, {__file__}" in str(caught.value.at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.broker.port import NewRecord
-from headrace.errors import ArgumentError, OperatorTypeError, SerializationError
+from headrace.errors import ArgumentError, OperatorTypeError, SerializationError, WrongTypeError, user_line
 from headrace.instants import Instant, to_timestamp
 from headrace.records import ConsumedRecord, GivenHeaders, RawRecord, Record, given_headers
 
@@ -32,8 +32,8 @@ class Coder:
             raise OperatorTypeError(message, hint="Leave it out, and the key decides.")
         return NewRecord(
             self.topic,
-            self.key_serde.serialize(self.topic, key),
-            self.value_serde.serialize(self.topic, value),
+            self._written("key", self.key_serde, key),
+            self._written("value", self.value_serde, value),
             None if timestamp is None else to_timestamp(timestamp),
             given_headers(headers),
             partition,
@@ -42,18 +42,25 @@ class Coder:
     def decode(self, record: RawRecord) -> ConsumedRecord:
         """The record as a reader gets it; a SerializationError says which one it could not read."""
         topic, partition, offset, timestamp, key, value, headers = record
+        part = "key"
         try:
-            return ConsumedRecord(
-                topic,
-                partition,
-                offset,
-                timestamp,
-                self.key_serde.deserialize(topic, key),
-                self.value_serde.deserialize(topic, value),
-                headers,
-            )
+            read_key = self.key_serde.deserialize(topic, key)
+            part = "value"
+            read_value = self.value_serde.deserialize(topic, value)
         except SerializationError as error:
-            error.at = f"record {topic}-{partition}@{offset}"
+            error.hint = f"Give {part}_serde= the serde that wrote it, as an object or by its name."
+            error.at = f"the {part} of the record {topic}-{partition}@{offset}"
+            raise
+        return ConsumedRecord(topic, partition, offset, timestamp, read_key, read_value, headers)
+
+    def _written(self, part: str, serde: Serde[Any], given: Any) -> bytes | None:
+        try:
+            return serde.serialize(self.topic, given)
+        except WrongTypeError as error:
+            error.hint = (
+                f"Give {part}_serde= the serde that writes {type(given).__name__}, as an object or by its name."
+            )
+            error.at = f"the {part} of a record for the topic {self.topic}, {user_line()}"
             raise
 
 

@@ -110,7 +110,7 @@ def _write(schema: str, value: Any) -> bytes:
         message = (
             f"avro() expected a value of its schema, found {type(value).__name__}: {_reason(schema, value, error)}"
         )
-        raise SerializationError(message, detail=f"value {shorten(value)}", hint=_FIELDS_HINT) from error
+        raise SerializationError(message, detail=f"found {shorten(value)}", hint=_FIELDS_HINT) from error
     return out.getvalue()
 
 

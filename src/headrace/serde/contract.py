@@ -64,7 +64,7 @@ def wrong_type(serde: str, expected: str, value: Any, *, hint: str | None = None
     """The error of ``serde`` when asked to write a ``value`` that is not ``expected``."""
     found = type(value).__name__
     message = f"{serde} expected {expected}, found {found}"
-    return WrongTypeError(message, detail=f"value {shorten(value)}", hint=hint or _serde_hint(found))
+    return WrongTypeError(message, detail=f"found {shorten(value)}", hint=hint or _serde_hint(found))
 
 
 def wrong_length(serde: str, expected: int, data: bytes) -> SerializationError:

@@ -40,11 +40,11 @@ class JsonSerde:
         except TypeError as error:
             message = f"json() cannot write a {type(value).__name__}: {error}"
             hint = "JSON has dicts with text keys, lists, text, 64-bit numbers and booleans; see also serdes.of()."
-            raise SerializationError(message, detail=f"value {shorten(value)}", hint=hint) from error
+            raise SerializationError(message, detail=f"found {shorten(value)}", hint=hint) from error
         if b"null" in data and _has_no_number(value):
             hint = "JSON has no NaN and no infinity: leave it out, or write None."
             raise SerializationError(
-                "json() cannot write a float that is no number", detail=f"value {shorten(value)}", hint=hint
+                "json() cannot write a float that is no number", detail=f"found {shorten(value)}", hint=hint
             )
         return data
 
@@ -70,7 +70,7 @@ class FunctionSerde:
         """``dumps(value)``; what it raises becomes the cause of a SerializationError."""
         if value is None:
             return None
-        data = _call(self.dumps, value, "dumps", f"value {shorten(value)}")
+        data = _call(self.dumps, value, "dumps", f"found {shorten(value)}")
         if not isinstance(data, bytes | bytearray):
             name = getattr(self.dumps, "__qualname__", repr(self.dumps))
             hint = f"Encode text in {name}: text.encode()."

@@ -45,7 +45,7 @@ class TypedJsonSerde(Generic[T]):
         try:
             return codec.dumps(value)
         except codec.errors as error:
-            raise self._failed("write", error, f"value {shorten(value)}") from error
+            raise self._failed("write", error, f"found {shorten(value)}") from error
 
     def deserialize(self, topic: str, data: bytes | None) -> T | None:
         if data is None:

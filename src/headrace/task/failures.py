@@ -35,6 +35,16 @@ def noted_node(error: BaseException) -> str | None:
     return vars(error).get("headrace_node")
 
 
+def note_part(error: BaseException, part: str) -> None:
+    """Remember whether ``error`` is about the key or the value of a record, for ``noted_part``."""
+    vars(error)["headrace_part"] = part
+
+
+def noted_part(error: BaseException) -> str | None:
+    """``key`` or ``value``; None where nobody said."""
+    return vars(error).get("headrace_part")
+
+
 def raised_at(error: BaseException) -> str | None:
     """``file:line`` of the user's program where ``error`` came from; None where no line of it took part.
 

@@ -13,6 +13,7 @@ from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext, TopicPartition
 from headrace.state.cache import ThreadCache
 from headrace.task.context import TaskContext
+from headrace.task.failures import note_part
 from headrace.task.handlers import (
     Decision,
     ErrorHandlerContext,
@@ -85,10 +86,14 @@ class GlobalTask:
         topic, partition, offset, timestamp, raw_key, raw_value, headers = record
         source = self._nodes[self.plan.source_topics[topic]]
         assert isinstance(source, TaskSource)
+        part = "key"
         try:
-            key, value = source.read_key(topic, raw_key), source.read_value(topic, raw_value)
+            key = source.read_key(topic, raw_key)
+            part = "value"
+            value = source.read_value(topic, raw_value)
         except Exception as error:
-            self._on_unreadable(record, source.name, error)
+            note_part(error, part)
+            self._on_unreadable(record, source.name, part, error)
         else:
             context = RecordContext(timestamp, offset, partition, topic, headers)
             with self.context.active(context, self._clock()):
@@ -113,10 +118,10 @@ class GlobalTask:
 
     def request_commit(self) -> None: ...
 
-    def _on_unreadable(self, record: RawRecord, node: str, error: Exception) -> None:
+    def _on_unreadable(self, record: RawRecord, node: str, part: str, error: Exception) -> None:
         topic, partition, offset, timestamp, key, value, headers = record
         context = ErrorHandlerContext(topic, partition, offset, headers, node, TASK_ID, timestamp, key, value)
         if ask(self._deserialization_handler, context, record, error).decision is not Decision.RESUME:
-            message = f"a record of a global topic could not be deserialized: {error}"
+            message = f"the {part} of a record of a global topic could not be deserialized: {error}"
             raise StoreError(message, at=f"node {node}, record {topic}-{partition}@{offset}") from error
         self.context.metrics.drop("the record could not be deserialized")

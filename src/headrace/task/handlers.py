@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import ConfigError, OperatorTypeError, is_debugging
 from headrace.records import NO_HEADERS, Headers, RecordContext
-from headrace.task.failures import headline, raised_at
+from headrace.task.failures import headline, note_part, noted_part, raised_at
 
 __all__ = [
     "DEAD_LETTER_TOPIC",
@@ -202,11 +202,12 @@ class _LoggingHandler:
 
     def _answer(self, what: str, context: ErrorHandlerContext, error: Exception) -> Response:
         # What fails is raised as well; once is enough.
+        part = noted_part(error)
         level = logging.DEBUG if self._decision is Decision.FAIL else logging.WARNING
         log.log(
             level,
             "%s failed at node %s of task %s, record %s-%s@%s: %s",
-            what,
+            what if part is None else f"{what} of the {part}",
             context.node,
             context.task_id,
             context.topic,
@@ -282,7 +283,8 @@ class ContinueProductionExceptionHandler(_LoggingHandler):
     def handle_serialization_error(
         self, context: ErrorHandlerContext, record: Any, error: Exception, origin: SerializationOrigin
     ) -> Response:
-        return self._answer(f"serialization of the {origin.value.lower()}", context, error)
+        note_part(error, origin.value.lower())
+        return self._answer("serialization", context, error)
 
 
 def is_retriable(error: BaseException) -> bool:

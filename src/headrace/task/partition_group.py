@@ -18,7 +18,7 @@ from headrace.processors.columns import Columns
 from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord, TopicPartition
 from headrace.serde.contract import OTHER_SERDE
 from headrace.task.context import TaskContext
-from headrace.task.failures import headline, place
+from headrace.task.failures import headline, note_part, place
 from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
 from headrace.task.nodes import TaskSource
 from headrace.task.priority_queue import PriorityQueue
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 FEW_RECORDS = 128
 """Records in columns that are not worth another try."""
 
-_ITS_SERDE = "Its source takes key_serde= and value_serde=."
 _SKIP_UNREADABLE = (
     "Set deserialization.exception.handler to log_and_continue, or to your own, to go on without such records."
 )
@@ -209,11 +208,14 @@ class RecordQueue:
         while fifo or self._fill():
             raw = fifo.popleft()
             topic, _, _, timestamp, raw_key, raw_value, _ = raw
+            part = "key"
             try:
                 key = source.read_key(topic, raw_key)
+                part = "value"
                 value = source.read_value(topic, raw_value)
             except Exception as error:
-                self._on_unreadable(raw, error)
+                note_part(error, part)
+                self._on_unreadable(raw, part, error)
                 skipped = raw
                 continue
             if self._extract is not None or timestamp < 0:
@@ -278,7 +280,7 @@ class RecordQueue:
             raise StreamsError(message, hint=_EXTRACTOR, at=f"node {self.source.name}, {record}")
         return extracted
 
-    def _on_unreadable(self, raw: RawRecord, error: Exception) -> None:
+    def _on_unreadable(self, raw: RawRecord, part: str, error: Exception) -> None:
         topic, partition, offset, timestamp, key, value, headers = raw
         task, node = self._task, self.source.name
         context = ErrorHandlerContext(topic, partition, offset, headers, node, task.task_id, timestamp, key, value)
@@ -291,20 +293,20 @@ class RecordQueue:
         if response.dead_letters:
             task.collector.send_dead_letters(response.dead_letters, node)
         if response.decision is not Decision.RESUME:
-            message = f"a record could not be deserialized: {getattr(error, 'message', error)}"
+            message = f"the {part} of a record could not be deserialized: {getattr(error, 'message', error)}"
             raise StreamsError(
                 message,
                 detail=getattr(error, "detail", None),
-                hint=_unreadable_hint(error),
+                hint=_unreadable_hint(part, error),
                 at=place,
             ) from error
         task.metrics.drop("the record could not be deserialized")
 
 
-def _unreadable_hint(error: Exception) -> str:
+def _unreadable_hint(part: str, error: Exception) -> str:
     """The serde comes first: most such records are what another one wrote."""
     asked = getattr(error, "hint", None) or OTHER_SERDE
-    return " ".join((asked, *((_ITS_SERDE,) if "serde" in asked else ()), _SKIP_UNREADABLE))
+    return " ".join((asked, *((f"Its source takes {part}_serde=.",) if "serde" in asked else ()), _SKIP_UNREADABLE))
 
 
 class PartitionGroup:

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any
 from headrace.clock import now_ms
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, UnknownTopicError, user_line
+from headrace.errors import (
+    ArgumentError,
+    HeadraceError,
+    IllegalStateError,
+    OperatorTypeError,
+    UnknownTopicError,
+    user_line,
+)
 from headrace.functions import called_as
 from headrace.instants import Instant, to_timestamp
 from headrace.metrics import MetricName, StreamsMetrics
@@ -28,6 +35,7 @@ from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.given import given_serde
 from headrace.serde.windowed import windowed_or_none
 from headrace.state.cache import ThreadCache
+from headrace.task.failures import add_line
 from headrace.task.global_task import GlobalTask
 from headrace.task.handlers import ProducedRecord
 from headrace.task.stream_task import StreamTask
@@ -99,6 +107,7 @@ class TopologyTestDriver(StoreAccess):
         plan = topology.configured(self.config)
         self._plan = plan.task_plan()
         self._global_plan = plan.global_plan()
+        self._built_at = {name: node.built_at for name, node in topology.graph.nodes.items()}
         self._inputs = Inputs(self._plan, self._global_plan)
         try:
             self._global_task = self._start_global_task()
@@ -360,8 +369,10 @@ class TopologyTestDriver(StoreAccess):
     def _failing(self) -> Iterator[None]:
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             self._has_failed = True
+            if isinstance(error, HeadraceError):
+                add_line(error, self._built_at)
             raise
 
     def _enqueue(

@@ -172,9 +172,17 @@ class TestOutputTopic(Generic[KIn, VIn]):
         """Take the next record; EmptyTopicError where there is none."""
         written = self._driver.read_record(self.topic)
         # A tombstone has no value. The types do not say so: most topics have none, and each test would ask for None.
-        key: Any = self._key_serde.deserialize(self.topic, written.key)
-        value: Any = self._value_serde.deserialize(self.topic, written.value)
+        key: Any = self._read("key", self._key_serde, written.key)
+        value: Any = self._read("value", self._value_serde, written.value)
         return TestRecord(key, value, written.timestamp, written.headers)
+
+    def _read(self, part: str, serde: Serde[Any], data: bytes | None) -> Any:
+        try:
+            return serde.deserialize(self.topic, data)
+        except SerializationError as error:
+            error.hint = f"Give create_output_topic({self.topic!r}) the {part}_serde that the program writes with."
+            error.at = f"the {part} of a record of the topic {self.topic}, {user_line()}"
+            raise
 
     def read_value(self) -> VIn:
         """Take the next record; its value."""

@@ -135,7 +135,7 @@ class TestSerdes:
         topics.produce("lines", "k", "no number", partition=1)
         with pytest.raises(SerializationError) as caught:
             list(topics.consume("lines", value_serde="long"))
-        assert caught.value.at == "record lines-1@0"
+        assert caught.value.at == "the value of the record lines-1@0"
 
 
 class TestConsuming:
@@ -258,3 +258,16 @@ def test_an_address_is_text(address: Any) -> None:
 def test_settings_are_a_dict() -> None:
     with pytest.raises(ConfigError, match="the settings are a dict, found str"):
         headrace.topics("embedded:data", settings="security.protocol=SSL")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("part", ["key", "value"])
+def test_what_does_not_fit_a_serde_is_told_by_its_part(topics: Topics, part: str) -> None:
+    with pytest.raises(WrongTypeError, match=r"string\(\) expected str, found int") as written:
+        topics.produce("lines", *((5, "x") if part == "key" else ("a", 5)))
+    assert f"Give {part}_serde= the serde that writes int" in str(written.value.hint)
+    assert f"the {part} of a record for the topic lines, {__file__}" in str(written.value.at)
+    topics.produce("lines", "a", "x", partition=0)
+    with pytest.raises(SerializationError, match=r"long\(\) expected 8 bytes") as read:
+        values(topics, **{f"{part}_serde": "long"})
+    assert f"Give {part}_serde= the serde that wrote it" in str(read.value.hint)
+    assert read.value.at == f"the {part} of the record lines-0@0"

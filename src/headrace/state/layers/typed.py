@@ -12,7 +12,7 @@ from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
-from headrace.errors import ConfigError, OperatorTypeError, StreamsError
+from headrace.errors import ConfigError, OperatorTypeError, SerializationError, StreamsError
 from headrace.records import Change, Headers, Record
 from headrace.serde.bytes_keys import (
     parse_session_key,
@@ -184,8 +184,12 @@ class TypedStore(ABC, Generic[S]):
 
     def raw_key(self, key: Any) -> bytes:
         """The bytes of ``key``, which must not be None."""
-        if key is None or (raw := self._raw_key(key)) is None:
-            _refuse_none(self.name)
+        try:
+            if key is None or (raw := self._raw_key(key)) is None:
+                _refuse_none(self.name)
+        except SerializationError as error:
+            error.at = f"a key of the store {self.name}"
+            raise
         if type(key) is str:
             # A key is often read and then written; text cannot have changed in between.
             self._last_key, self._last_raw_key = key, raw
