@@ -22,7 +22,7 @@ from headrace.database.names import Names
 from headrace.database.positions import Starts
 from headrace.database.printing import PRINTED, PrintedRecords
 from headrace.database.queries import RunningQueries
-from headrace.database.scripts import text_of_file
+from headrace.database.scripts import edits_told, take_executed, text_of_file
 from headrace.database.topics import BrokerTopics
 from headrace.database.upkeep import Upkeep
 from headrace.engines import check_engine
@@ -157,8 +157,9 @@ class Database:
         with self._lock:
             self._catch_up()
             passed = Counter(self._scripts[name])
-        due = [parsed for parsed in statements if not _was_passed(parsed, passed)]
-        self._try_all(due, self.session)
+        due = [each for each in statements if not isinstance(each.statement, _ONCE) or not take_executed(each, passed)]
+        with edits_told(name, due, self._scripts):
+            self._try_all(due, self.session)
         yield from self._answers(due, self.session, before)
 
     # Queries
@@ -324,13 +325,6 @@ def _check_statements(text: object, session: object) -> None:
 def _is_inserted_by_a_script(parsed: st.Parsed) -> bool:
     """Its row goes together with an entry of the journal."""
     return parsed.script is not None and isinstance(parsed.statement, st.InsertValues)
-
-
-def _was_passed(parsed: st.Parsed, passed: Counter[str]) -> bool:
-    if not isinstance(parsed.statement, _ONCE) or not passed[parsed.text]:
-        return False
-    passed[parsed.text] -= 1
-    return True
 
 
 def _state_directory(broker: Broker, journal: str) -> Path:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from headrace.sql.errors import SqlError
+from headrace.sql.errors import SqlError, place_of
+from headrace.sql.text.parser import parse
+from headrace.sql.tree import statements as st
+
+_CREATES = (st.CreateSource, st.CreateAs)
 
 
 def text_of_file(name: str) -> str:
@@ -19,3 +27,75 @@ def text_of_file(name: str) -> str:
         hint = f"The working directory is {Path.cwd()}." if not file.is_absolute() else None
         message = f"the file {name} cannot be read: {error.strerror}"
         raise SqlError("script.file", message, hint=hint) from None
+
+
+def take_executed(parsed: st.Parsed, executed: Counter[str]) -> bool:
+    """Whether the statement, in these words or others that say the same, is among ``executed``; it is taken out."""
+    text = parsed.text if executed[parsed.text] else _same_statement(parsed, executed)
+    if text is None:
+        return False
+    executed[text] -= 1
+    return True
+
+
+def _same_statement(parsed: st.Parsed, executed: Counter[str]) -> str | None:
+    """Other blanks, other comments: who runs the file again means the statement that was executed."""
+    if not isinstance(parsed.statement, _CREATES):
+        return None
+    return next((text for text, left in executed.items() if left and _statement(text) == parsed.statement), None)
+
+
+def _statement(text: str) -> st.Statement:
+    return parse(text, commands=True)[0].statement
+
+
+@contextmanager
+def edits_told(script: str, statements: Sequence[st.Parsed], executed: Mapping[str, Iterable[str]]) -> Iterator[None]:
+    """Where a statement makes what another one made, show both. ``executed`` are the statements of each script."""
+    try:
+        yield
+    except SqlError as error:
+        found = _made_before(error, script, statements, executed) if error.code == "ddl.exists" else None
+        if found is not None:
+            _tell(error, script, *found)
+        raise
+
+
+def _made_before(
+    error: SqlError, script: str, statements: Sequence[st.Parsed], executed: Mapping[str, Iterable[str]]
+) -> tuple[st.Parsed, str, str] | None:
+    """The statement that ``error`` is about, the one that came before it, and the script that has it."""
+    for parsed in statements:
+        create = parsed.statement
+        if isinstance(create, _CREATES) and error.message.endswith(f" {create.name} already"):
+            for other in sorted(executed, key=lambda name: name != script):
+                for text in reversed(list(executed[other])):
+                    earlier = _statement(text)
+                    if isinstance(earlier, _CREATES) and earlier.name == create.name:
+                        return parsed, text, other
+    return None
+
+
+def _tell(error: SqlError, script: str, parsed: st.Parsed, text: str, other: str) -> None:
+    create = parsed.statement
+    assert isinstance(create, _CREATES)
+    what = f"{create.kind.value} {create.name}"
+    error.place = error.place or place_of(parsed.within, parsed.start)
+    error.at = error.at or script
+    if create == _statement(text):
+        error.message = f"{what} is there: {other} made it, by the same statement"
+        error.hint = f"Is {script} the same file? Run it by its old name, or write CREATE ... IF NOT EXISTS in it."
+        return
+    made = "an earlier version of the file" if other == script else other
+    error.message = f"{what} is there: {made} made it, by another statement"
+    error.detail = _difference(text, parsed.text)
+    error.hint = (
+        f"To change what is there, write CREATE OR REPLACE {what}. To make it anew, execute DROP {what}; first, and "
+        "run the file again. To have both, give this one another name."
+    )
+
+
+def _difference(made: str, found: str) -> str:
+    lines = difflib.unified_diff(made.splitlines(), found.splitlines(), lineterm="", n=0)
+    changed = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return "\n".join(("- made it, + is in the file:", *(f"    {line[0]} {line[1:].strip()}" for line in changed)))

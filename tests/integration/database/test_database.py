@@ -195,6 +195,32 @@ def test_the_statements_of_a_script_are_executed_once(address: str, tmp_path: Pa
         ]
 
 
+def test_a_script_that_was_edited_is_told_with_what_is_there(address: str) -> None:
+    with opened(address) as database:
+        list(database.run_script(ORDERS + TOTALS, "totals.sql"))
+        edited = ORDERS + TOTALS.replace("GROUP BY", "WHERE amount > 1 GROUP BY")
+        assert edited != ORDERS + TOTALS
+        with pytest.raises(SqlError, match="TABLE TOTALS is there: an earlier version of the file made it") as caught:
+            list(database.run_script(edited, "totals.sql"))
+        assert caught.value.place is not None
+        assert "\n    + " in str(caught.value.detail)
+        assert "WHERE amount > 1" in str(caught.value.detail)
+        assert "CREATE OR REPLACE TABLE TOTALS" in str(caught.value.hint)
+        assert "DROP TABLE TOTALS;" in str(caught.value.hint)
+        with pytest.raises(SqlError, match=r"is there: totals\.sql made it, by the same statement"):
+            list(database.run_script(ORDERS + TOTALS, "renamed.sql"))
+
+
+def test_other_blanks_and_comments_are_no_edit(address: str) -> None:
+    with opened(address) as database:
+        list(database.run_script(ORDERS + TOTALS, "totals.sql"))
+        rewritten = (
+            (ORDERS + TOTALS).replace("CREATE TABLE", "-- all of them\nCREATE  TABLE").replace(" FROM", "\n  FROM")
+        )
+        done = [parsed.text for parsed, _ in database.run_script(rewritten, "totals.sql")]
+        assert done == [text for text in done if text.startswith("SET ")]
+
+
 def test_answers_are_arrow_tables_and_draw_themselves(database: Database) -> None:
     database.execute(ORDERS)
     insert(database, "(1, '<b>', 3)")
