@@ -51,8 +51,9 @@ def sql(
 
     Queries that fill streams and tables run in the one process that came first, the shell or the file, until it ends.
     They go on where they were when it is started again. With -f what changes something is done once, however often the
-    file is run. With -e nothing is left running. Statements that are piped in are executed as with -e; with --local
-    their queries are run until everything there is has been processed.
+    file is run. With -e nothing is left running: a query that is created so starts with the next shell or file, and
+    with --local or --until-idle at once, until everything there is has been processed. Statements that are piped in are
+    executed as with -e.
     """
     from headrace.cli.sql_running import SqlRun  # noqa: PLC0415
 

@@ -40,8 +40,6 @@ class SqlRun:
     def shell(self) -> None:
         """Hear statements until the end of the input; what is not a terminal is read as with ``-e``."""
         if not sys.stdin.isatty():
-            # Who wants queries in this process wants them to be run: nobody else may ever do that.
-            self._until_idle = self._until_idle or self._engine == "local"
             self.text(sys.stdin.read())
             return
         if self._until_idle:
@@ -51,7 +49,9 @@ class SqlRun:
             Shell(database, self._screen, Terminal(database), self._greeting(database), failures.tell).run()
 
     def text(self, text: str) -> None:
-        """Execute statements and end. Queries are left to the process that runs them."""
+        """Execute statements and end. Queries are left to the process that runs them, unless this one is to."""
+        # Who wants queries in this process wants them to be run: nobody else may ever do that.
+        self._until_idle = self._until_idle or self._engine == "local"
         with self._opened(runs_queries=self._until_idle) as database, self._mistakes_told():
             for _, answer in database.run_text(with_semicolon(text), before=self._before(database)):
                 self._show(answer)
@@ -99,7 +99,10 @@ class SqlRun:
             self._process_all(database)
         elif database.persistent_queries and database.runner is None:
             ids = ", ".join(database.persistent_queries)
-            self._session.out.note(f"No process runs {ids} now: headrace sql does, and headrace sql -f FILE.sql.")
+            self._session.out.note(
+                f"No process runs {ids} now: headrace sql does, and headrace sql -f FILE.sql. "
+                "With --until-idle or --local this command does, and ends when all is processed."
+            )
 
     def _process_all(self, database: Database) -> None:
         try:

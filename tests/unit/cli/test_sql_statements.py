@@ -1,0 +1,32 @@
+"""``headrace sql -e``: who runs the queries that it creates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headrace.cli import exits
+from tests.unit.cli.conftest import Headrace
+
+SHOP = """
+SET 'auto.offset.reset' = 'earliest';
+CREATE STREAM orders (id INT KEY, customer STRING) WITH (kafka_topic='orders', value_format='JSON', partitions=1);
+INSERT INTO orders VALUES (1, 'ann');
+CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer;
+"""
+
+
+def test_local_ones_run_until_all_is_processed(headrace: Headrace, tmp_path: Path) -> None:
+    ran = headrace(
+        "sql", "-b", f"embedded:{tmp_path / 'shop'}", "--local", "--json", "-e", SHOP + "SELECT * FROM counts;"
+    )
+
+    assert ran.records[-1] == {"CUSTOMER": "ann", "N": 1}
+    assert ran.err == ""
+
+
+def test_others_say_who_would_run_them(headrace: Headrace, tmp_path: Path) -> None:
+    ran = headrace("sql", "-b", f"embedded:{tmp_path / 'shop'}", "-e", SHOP)
+
+    assert "No process runs CTAS_COUNTS" in ran.err
+    assert "--until-idle or --local" in ran.err
+    assert ran.code == exits.OK
