@@ -166,10 +166,20 @@ def sign_on_as_driver(directory: Path) -> IO[str]:
     return file
 
 
+def hosts_in(directory: Path) -> list[Path]:
+    """Where hosts have signed on, whether or not they live."""
+    return [each.with_suffix("") for each in directory.glob("*.pid")]
+
+
+def has_lost_driver(directory: Path) -> bool:
+    """Whether a driver signed on in ``directory`` and is gone; that of a worker of a cluster never did."""
+    driver = directory / _DRIVER
+    return driver.exists() and not _is_locked(driver)
+
+
 def is_abandoned(directory: Path) -> bool:
     """Whether those who signed on in ``directory``, hosts and a driver, are all gone."""
-    hosts = [each.with_suffix("") for each in directory.glob("*.pid")]
-    driver = directory / _DRIVER
+    hosts, driver = hosts_in(directory), directory / _DRIVER
     known = bool(hosts) or driver.exists()
     return known and not any(map(process_at, hosts)) and not _is_locked(driver)
 

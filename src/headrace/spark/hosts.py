@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import shutil
 import signal
@@ -13,7 +14,19 @@ from pathlib import Path
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
 from headrace.spark.host import fork_host
-from headrace.spark.host_wire import Kind, PeerGoneError, Wire, call, directory_of, is_abandoned, process_at
+from headrace.spark.host_wire import (
+    Kind,
+    PeerGoneError,
+    Wire,
+    call,
+    directory_of,
+    has_lost_driver,
+    hosts_in,
+    is_abandoned,
+    process_at,
+)
+
+log = logging.getLogger(__name__)
 
 _START_SECONDS = 30.0
 _QUIT_SECONDS = 10.0
@@ -47,8 +60,14 @@ def end_hosts(run: str) -> None:
 
 
 def remove_abandoned() -> None:
-    """Remove what drivers and hosts that were killed have left on this machine."""
+    """Remove what drivers and hosts that were killed have left on this machine.
+
+    A host ends when its driver does, unless it is stopped: it would keep its tasks from whoever needs them next.
+    """
     for directory in directory_of("").iterdir():
+        if has_lost_driver(directory):
+            for path in hosts_in(directory):
+                _end_unreachable(path)
         if is_abandoned(directory):
             shutil.rmtree(directory, ignore_errors=True)
 
@@ -59,9 +78,12 @@ def kill(host: Wire) -> None:
 
 
 def _end_unreachable(path: Path) -> None:
-    """A host whose socket is gone cannot be asked for anything, but still has its tasks."""
+    """A host without a socket, or without a driver, cannot be asked for anything, but still has its tasks."""
     deadline = time.monotonic() + _QUIT_SECONDS
-    while (process := process_at(path)) is not None and time.monotonic() < deadline:
+    while (process := process_at(path)) is not None:
+        if time.monotonic() > deadline:
+            log.warning("the process %d, which an earlier start left, was killed and does not end", process)
+            return
         _kill(process)
         time.sleep(_LOOK_SECONDS)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import logging
+import math
 import os
 import time
 from itertools import count
@@ -11,8 +13,12 @@ from pathlib import Path
 from headrace.errors import StoreError
 from headrace.private_directories import make_private
 
+log = logging.getLogger(__name__)
+
 FILE_NAME = ".lock"
 _LOOK_SECONDS = 0.05
+_SILENT_SECONDS = 2.0
+"""How long to wait before saying so."""
 
 
 class TaskLock:
@@ -22,17 +28,17 @@ class TaskLock:
         """Wait up to this time for another process to release it; after that it is a StoreError."""
         path = directory / FILE_NAME
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        deadline = time.monotonic() + wait_seconds
+        since, told_after = time.monotonic(), _SILENT_SECONDS
         while not self._is_taken():
-            if time.monotonic() < deadline:
-                time.sleep(_LOOK_SECONDS)
-                continue
-            holder = os.pread(self._file, 32, 0).decode(errors="replace").strip() or "unknown"
-            os.close(self._file)
-            message = f"the task of {directory} is in use by the process {holder}"
-            raise StoreError(
-                message, hint="End that process, or give this application another application.id or state.dir."
-            )
+            waited = time.monotonic() - since
+            if waited >= wait_seconds:
+                error = self._refusal(directory)
+                os.close(self._file)
+                raise error
+            if waited >= told_after:
+                log.warning("waiting up to %g s: %s", wait_seconds, self._refusal(directory))
+                told_after = math.inf
+            time.sleep(_LOOK_SECONDS)
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
@@ -42,6 +48,13 @@ class TaskLock:
         except BlockingIOError:
             return False
         return True
+
+    def _refusal(self, directory: Path) -> StoreError:
+        holder = os.pread(self._file, 32, 0).decode(errors="replace").strip()
+        message = f"the task of {directory} is in use by the process {holder or 'unknown'}"
+        # One that is stopped hears of nothing else.
+        way = f"End that process (kill -9 {holder})" if holder else "End that process"
+        return StoreError(message, hint=f"{way}, or give this application another application.id or state.dir.")
 
     def release(self) -> None:
         """Let others have the task. Calling it twice does no harm."""

@@ -6,7 +6,6 @@ import os
 import resource
 import shutil
 import signal
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -130,8 +129,9 @@ def test_an_engine_in_one_process_and_one_on_spark_do_not_run_one_application_at
     finish(scene, spark)
 
 
-def test_a_task_that_another_process_has_is_waited_for(scene: Scene, engine: SparkEngine, spark: SparkSession) -> None:
-    """As a host that is stopped has it, and the driver of that host is gone."""
+def test_a_host_that_is_stopped_and_has_lost_its_driver_is_ended_by_the_next_start(
+    scene: Scene, engine: SparkEngine, spark: SparkSession
+) -> None:
     engine.close()
     scene.send(40)
     with children.running(scene, mode="forever") as driver:
@@ -141,14 +141,8 @@ def test_a_task_that_another_process_has_is_waited_for(scene: Scene, engine: Spa
         wait_for(lambda: all(state_of(pid) == "T" for pid in stopped), "the hosts to stop")
         children.kill(driver.pid)
         driver.wait(60)
-        going_on = threading.Timer(3.0, signal_all, [stopped, signal.SIGCONT])
-        going_on.start()
-        try:
-            finish(scene, spark)
-        finally:
-            going_on.join()
-        wait_for(lambda: all(map(is_gone, stopped)), "the hosts to end", 30)
-    scene.check()
+        finish(scene, spark)
+        assert all(map(is_gone, stopped))
 
 
 def test_a_disk_that_fails_in_a_host_stops_the_driver_with_a_cause_and_it_goes_on(scene: Scene) -> None:

@@ -158,6 +158,19 @@ def test_another_process_is_refused_too_and_may_come_in_when_the_first_is_gone(p
     place.visit(None, 0)
 
 
+def test_who_waits_for_another_process_says_for_which_and_what_to_do(
+    place: Place, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("headrace.task.lock._SILENT_SECONDS", 0.1)
+    task = counting(place).task()
+    task.open(Visit(None, Version(0)))
+    with pytest.raises(StoreError, match=f"kill -9 {os.getpid()}"):
+        place.task().open(Visit(None, Version(0)), wait_seconds=0.3)
+    (said,) = (record.getMessage() for record in caplog.records if record.name == "headrace.task.lock")
+    assert said.startswith("waiting up to 0.3 s: the task of ") and f"kill -9 {os.getpid()}" in said
+    task.abandon()
+
+
 def test_a_lost_directory_is_reported_and_restored_from_the_changelog(place: Place) -> None:
     counting(place)
     commit = place.visit(None, 0, ("x", 1), ("y", 2))
