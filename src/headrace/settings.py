@@ -71,7 +71,8 @@ SETTINGS: Mapping[str, Setting] = _settings(
         "state.dir",
         Path(tempfile.gettempdir()) / "headrace",
         path,
-        "directory for state; each application has its own below it",
+        "directory for state, each application has its own below it; with an embedded broker the default is "
+        "the directory state beside its topics",
     ),
     Setting(
         "staging.dir",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
+from headrace.application.state_place import placed
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, timeout_seconds
 from headrace.engines import check_engine, engine_kind
@@ -27,7 +28,7 @@ from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
 from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
 from headrace.lifecycle.listener_thread import ListenerThread
-from headrace.lifecycle.preflight import warn_of_idle_settings
+from headrace.lifecycle.preflight import broker_address, warn_of_idle_settings
 from headrace.lifecycle.program_end import end_with_program
 from headrace.lifecycle.restores import RestoreListener, RestoreWatch
 from headrace.lifecycle.run import Hooks, Run
@@ -249,7 +250,7 @@ class Streams(Face):
         """Delete the local state of the application on this machine; it comes back from the changelogs."""
         if self.state is not StreamsState.CREATED and not self.state.has_ended:
             raise IllegalStateError("local state cannot be cleaned up while the application runs")
-        state_directory.clean_up(self._config.application_dir)
+        state_directory.clean_up(placed(self._config, broker_address(self._config)).application_dir)
 
     # While it runs
 

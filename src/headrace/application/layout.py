@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.application.levels import LevelPlan, plan_levels
 from headrace.application.resets import ResetPolicy, reset_policy
+from headrace.application.state_place import placed
 from headrace.application.task_id import TaskId
 from headrace.application.topics import TopicPlan, plan_topics
 from headrace.config import StreamsConfig
@@ -86,7 +87,7 @@ def lay_out(
 
     Only where the application is to run must the settings of its internal topics fit.
     """
-    config = StreamsConfig(settings)
+    config = placed(StreamsConfig(settings), broker.address)
     configured = topology.configured(config)
     existing = broker.topics()
     internal = {topic.name for topic in configured.internal_topics()} if is_to_run else set()

@@ -113,7 +113,7 @@ def examine(address: str) -> Iterator[Check]:
     python = os.environ.get("PYSPARK_PYTHON", sys.executable)
     yield _checked("workers' python", preflight.worker_python(start), python)
     yield Check("sqlite", "ok", sqlite3.sqlite_version)
-    yield _directory("state directory", start.config.state_dir, preflight.state_directory(start))
+    yield _directory("state directory", start.state_dir, preflight.state_directory(start))
     yield _disk(start)
     yield _shared_memory(SHARED_MEMORY)
     yield _left_in_memory()

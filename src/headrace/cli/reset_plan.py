@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headrace.application.state_place import placed
 from headrace.broker.port import Broker, OffsetAndMetadata, TopicPartition
 from headrace.broker.positions import TopicPosition, resolve
 from headrace.cli.program_config import ProgramApplication
@@ -65,7 +66,7 @@ class ResetPlan:
 
 def plan_reset(program: ProgramApplication, broker: Broker, position: TopicPosition) -> ResetPlan:
     """Look at what there is. Missing topics are no obstacle: a reset mends what cannot start."""
-    config = program.config
+    config = placed(program.config, broker.address)
     topology = program.topology.configured(config)
     application = config.application_id
     existing = broker.topics()

@@ -20,6 +20,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from headrace.application.state_place import placed
 from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker, servers
 from headrace.broker.config import broker_settings
 from headrace.errors import (
@@ -61,6 +62,10 @@ class Start:
     """None where only the machine is looked at."""
     session: Any = None
     """The SparkSession that is there already."""
+
+    @property
+    def state_dir(self) -> Path:
+        return placed(self.config, self.address).state_dir
 
 
 def broker_address(config: StreamsConfig) -> str:
@@ -143,10 +148,10 @@ def worker_python(start: Start) -> HeadraceError | None:
 
 def state_directory(start: Start) -> HeadraceError | None:
     """Local state cannot be written."""
-    reason = _unwritable(start.config.state_dir)
+    reason = _unwritable(start.state_dir)
     if reason is None:
         return None
-    message = f"state.dir cannot be written: {start.config.state_dir}"
+    message = f"state.dir cannot be written: {start.state_dir}"
     hint = "Give yourself the right to write there, or set state.dir to another directory."
     return StateDirectoryError(message, detail=reason, hint=hint)
 
@@ -164,7 +169,7 @@ def data_directory(start: Start) -> HeadraceError | None:
 
 def disk_space(start: Start) -> HeadraceError | None:
     """A disk is as good as full."""
-    places = {"state.dir": start.config.state_dir, "temporary files (TMPDIR)": Path(tempfile.gettempdir())}
+    places = {"state.dir": start.state_dir, "temporary files (TMPDIR)": Path(tempfile.gettempdir())}
     directory = embedded_directory(start.address)
     if directory is not None:
         places["bootstrap.servers"] = directory

@@ -63,7 +63,7 @@ class Run:
             self.engine, states, hooks.handler, threads=threads, is_paused=is_paused, give_up=hooks.give_up
         )
         self._background = Background(self.broker, self.engine, hooks.restores, self._on_failure, self._follow_topics)
-        _clean_outdated(config)
+        _clean_outdated(self.engine.application.config)
 
     def start(self) -> None:
         self._background.start()

@@ -36,12 +36,7 @@ def claim(directory: Path, state_id: str) -> None:
     found = [each for each in directory.iterdir() if each.name not in {LOCK, FILE_NAME, _DRAFT}]
     # Of the same broker: left by a run that ended before its first commit, or from before a reset.
     if found and _address(known) != _address(state_id):
-        log.warning(
-            "removing the state in %s: it is of another application with the same name%s; "
-            "give each an application.id (or a state.dir) of its own",
-            directory,
-            f", on {_address(known)}" if _address(known) else "",
-        )
+        log.warning("removing the state in %s: %s", directory, _whose(known))
     for each in found:
         shutil.rmtree(each) if each.is_dir() else each.unlink()
     shutil.rmtree(memory_directory(directory), ignore_errors=True)
@@ -59,6 +54,16 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="ascii")
     except (FileNotFoundError, UnicodeDecodeError):
         return ""
+
+
+def _whose(known: str) -> str:
+    if not known:
+        return f"{FILE_NAME} was deleted, and nobody can tell whose it is; what is logged comes back from changelogs"
+    address = _address(known)
+    return (
+        f"it is of another application with the same name{address and f', on {address}'}; "
+        "give each an application.id (or a state.dir) of its own"
+    )
 
 
 def _address(state_id: str) -> str:

@@ -38,6 +38,17 @@ def test_state_of_another_broker_is_removed_and_it_says_what_to_do(
     assert f"it is of another application with the same name, on {THERE}; give each an application.id" in caplog.text
 
 
+def test_state_that_was_half_deleted_is_not_called_that_of_another(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    state_id = new_state_id(HERE)
+    left_in(tmp_path, state_id)
+    (tmp_path / FILE_NAME).unlink()
+    claim(tmp_path, state_id)
+    assert names(tmp_path) == {".lock", FILE_NAME}
+    assert ".state-id was deleted" in caplog.text and "another application" not in caplog.text
+
+
 def test_what_a_run_without_a_commit_left_is_removed_without_a_word(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
