@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from headrace.application.existing_topics import OTHER_PARTITIONS
 from headrace.application.fingerprint import GENERATED, Fingerprint, StoreShape
 from headrace.errors import UpgradeError
 
@@ -58,6 +59,12 @@ class Upgrade:
         """The stores whose files have another layout now."""
         return self._with(Effect.REBUILD)
 
+    @property
+    def differences(self) -> dict[str, str]:
+        """What is another about the stores that are rebuilt, without what becomes of them."""
+        rebuilt = (change for change in self.changes if change.effect is Effect.REBUILD)
+        return {change.subject: change.text.partition("; ")[0] for change in rebuilt}
+
     def _with(self, *effects: Effect) -> frozenset[str]:
         return frozenset(change.subject for change in self.changes if change.effect in effects)
 
@@ -66,15 +73,15 @@ class Upgrade:
         return tuple(change for change in self.changes if change.effect is Effect.REFUSE)
 
     def check(self, application: str) -> None:
-        """Raise an UpgradeError that names everything that stands in the way."""
+        """Raise an UpgradeError whose headline is what was changed; its detail names all that stands in the way."""
         refused = self.refusals
         if not refused:
             return
         hints = dict.fromkeys(change.hint for change in refused if change.hint)
-        names = ", ".join(dict.fromkeys(change.subject for change in refused))
         hint = ". ".join((*hints, f"Or start over and lose all state: headrace reset app.py ({application})."))
-        message = f"the state of {application!r} cannot follow the changes of the topology: {names}"
-        raise UpgradeError(message, detail="; ".join(map(str, refused)), hint=hint)
+        first = refused[0]
+        message = f"{first.subject} cannot go on with the state that {application!r} has: {first.text}"
+        raise UpgradeError(message, detail="; ".join(map(str, refused)) if len(refused) > 1 else None, hint=hint)
 
 
 def compare(old: Fingerprint, new: Fingerprint) -> Upgrade:
@@ -193,8 +200,7 @@ def _refusals(old: StoreShape, new: StoreShape) -> Iterator[Change]:
         yield Change(Effect.REFUSE, new.name, text + "it may be another store with the same number", _name_it(old))
     if old.partitions != new.partitions:
         text = f"it had {old.partitions} partitions and would have {new.partitions}: keys would be looked for elsewhere"
-        hint = "Bring the source topics back to their number of partitions, or copy them into new ones"
-        yield Change(Effect.REFUSE, new.name, text, hint)
+        yield Change(Effect.REFUSE, new.name, text, OTHER_PARTITIONS)
     if old.changelog != new.changelog:
         text = f"its changelog was {old.changelog or 'switched off'} and is {new.changelog or 'switched off'} now"
         hint = f"Leave logging, topology.optimization and the topic as they were. {_NEW_NAME}"
@@ -234,7 +240,8 @@ def _repartition_changes(old: Fingerprint, new: Fingerprint) -> Iterator[Change]
         now = new.repartitions.get(topic, count)
         if now != count:
             text = f"the repartition topic had {count} partitions and would have {now}"
-            yield Change(Effect.REFUSE, topic, text, f"Bring it back to {count} partitions, or give it another name=")
+            hint = f"Where the program asks for {now}, let it ask for {count}, or give the repartition another name="
+            yield Change(Effect.REFUSE, topic, text, hint)
 
 
 def _source_changes(old: Fingerprint, new: Fingerprint) -> Iterator[Change]:

@@ -8,7 +8,7 @@ should keep loses state without a word.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from headrace.errors import InternalTopicError
 
@@ -16,10 +16,20 @@ if TYPE_CHECKING:
     from headrace.application.topics import PlannedTopic
 
 _UNLIMITED = -1
-_ALTER = (
-    "Change the settings of the topics, then start again: headrace topics alter TOPIC --config NAME=VALUE. "
-    "What is gone already stays gone; to start over: headrace reset app.py."
+_STAYS = "What is gone already stays gone; to start over: headrace reset app.py."
+OTHER_PARTITIONS = (
+    "A topic cannot have fewer partitions again: create one with as many as there were, and let the program read that "
+    "one instead"
 )
+"""What to do about an input that has got more partitions than the state of an application."""
+
+
+class _Problem(NamedTuple):
+    """A setting of a topic, why it will not do, and what it should be."""
+
+    text: str
+    setting: str
+    value: str
 
 
 def check_existing(
@@ -27,56 +37,71 @@ def check_existing(
     there: Mapping[str, int],
     configs: Mapping[str, Mapping[str, str]],
     *,
-    application: str,
+    changed: Mapping[str, str] | None = None,
 ) -> None:
-    """Refuse topics that exist with another number of partitions or with settings that lose records."""
+    """Refuse topics that exist with another number of partitions or with settings that lose records.
+
+    ``changed`` says what is new about a store, by its name: then that is what stands in the way, and not the topic.
+    """
     topics = [topic for topic in planned if topic.exists]
-    _check_counts({topic: there[topic.name] for topic in topics}, application)
-    problems = {topic.name: list(_problems(topic, configs.get(topic.name, {}))) for topic in topics}
-    problems = {name: found for name, found in problems.items() if found}
-    if problems:
-        message = f"internal topics have settings that lose records: {', '.join(problems)}"
-        detail = "; ".join(f"{name}: {', '.join(found)}" for name, found in problems.items())
-        raise InternalTopicError(message, detail=detail, hint=_ALTER)
+    _check_counts({topic: there[topic.name] for topic in topics})
+    found = {topic: problems for topic in topics if (problems := list(_problems(topic, configs.get(topic.name, {}))))}
+    if found:
+        detail = "; ".join(f"{topic.name}: {', '.join(each.text for each in found[topic])}" for topic in found)
+        raise InternalTopicError(_headline(found, changed or {}), detail=detail, hint=_remedy(found))
 
 
-def _check_counts(counts: Mapping[PlannedTopic, int], application: str) -> None:
+def _headline(found: Iterable[PlannedTopic], changed: Mapping[str, str]) -> str:
+    for topic in found:
+        if topic.store is not None and topic.store in changed:
+            return f"the store {topic.store} has changed, and its changelog does not follow: {changed[topic.store]}"
+    return f"internal topics have settings that lose records: {', '.join(topic.name for topic in found)}"
+
+
+def _remedy(found: Mapping[PlannedTopic, Iterable[_Problem]]) -> str:
+    commands = "; ".join(
+        f"headrace topics alter {topic.name}" + "".join(f" --config {each.setting}={each.value}" for each in problems)
+        for topic, problems in found.items()
+    )
+    return f"Change the settings of the topics, then start again: {commands}. {_STAYS}"
+
+
+def _check_counts(counts: Mapping[PlannedTopic, int]) -> None:
     wrong = {topic: count for topic, count in counts.items() if count != topic.partitions}
     if not wrong:
         return
     names = ", ".join(topic.name for topic in wrong)
     message = f"internal topics have the wrong number of partitions: {names}"
     needed = (f"{topic.name} has {count} partitions, {topic.partitions} are needed" for topic, count in wrong.items())
-    hint = (
-        "Keys are spread over the partitions that are there. Bring the source topics back to their number of "
-        f"partitions, or start over: headrace reset app.py ({application})."
-    )
+    hint = f"{OTHER_PARTITIONS}. Or start over, from the beginning of the input: headrace reset app.py."
     raise InternalTopicError(message, detail="; ".join(needed), hint=hint)
 
 
-def _problems(topic: PlannedTopic, found: Mapping[str, str]) -> Iterator[str]:
+def _problems(topic: PlannedTopic, found: Mapping[str, str]) -> Iterator[_Problem]:
     if "cleanup.policy" in found:
         yield from _policy_problems(topic, found)
-    lag, needed = _number(found, "min.compaction.lag.ms"), _number(topic.config, "min.compaction.lag.ms")
+    setting = "min.compaction.lag.ms"
+    lag, needed = _number(found, setting), _number(topic.config, setting)
     if lag is not None and needed is not None and lag < needed:
-        yield f"min.compaction.lag.ms is {lag}, it must be at least {needed}"
+        yield _Problem(f"{setting} is {lag}, it must be at least {needed}", setting, str(needed))
 
 
-def _policy_problems(topic: PlannedTopic, found: Mapping[str, str]) -> Iterator[str]:
+def _policy_problems(topic: PlannedTopic, found: Mapping[str, str]) -> Iterator[_Problem]:
     policy, planned = _policy(found), _policy(topic.config)
     if "compact" in policy and topic.kind == "repartition":
-        yield "cleanup.policy must not contain compact"
+        yield _Problem("cleanup.policy must not contain compact", "cleanup.policy", "delete")
     if "delete" not in policy:
         return
     if "delete" not in planned:
-        yield "cleanup.policy must not contain delete"
+        yield _Problem("cleanup.policy must not contain delete", "cleanup.policy", "compact")
         return
     kept, needed = _number(found, "retention.ms"), _number(topic.config, "retention.ms")
     if kept is not None and needed is not None and _is_shorter(kept, needed):
-        yield f"retention.ms is {kept}, it must be {'-1' if needed == _UNLIMITED else f'at least {needed}'}"
+        text = f"retention.ms is {kept}, it must be {'-1' if needed == _UNLIMITED else f'at least {needed}'}"
+        yield _Problem(text, "retention.ms", str(needed))
     size, allowed = _number(found, "retention.bytes"), _number(topic.config, "retention.bytes")
     if size is not None and size != _UNLIMITED and size != allowed:
-        yield f"retention.bytes is {size}, it must not be set"
+        yield _Problem(f"retention.bytes is {size}, it must not be set", "retention.bytes", str(_UNLIMITED))
 
 
 def _policy(config: Mapping[str, str]) -> set[str]:

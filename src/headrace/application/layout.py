@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headrace.application.existing_topics import check_existing
 from headrace.application.levels import LevelPlan, plan_levels
 from headrace.application.resets import ResetPolicy, reset_policy
 from headrace.application.state_place import placed
@@ -83,16 +84,16 @@ class Application:
 def lay_out(
     topology: Topology, settings: Mapping[str, Any] | StreamsConfig, broker: Broker, *, is_to_run: bool = True
 ) -> Application:
-    """Check the topology against the broker's topics.
+    """Lay the topology out over the broker's topics.
 
-    Only where the application is to run must the settings of its internal topics fit.
+    Where the application is to run, ``take_over`` sees whether its internal topics fit, and what has changed.
     """
     config = placed(StreamsConfig(settings), broker.address)
     configured = topology.configured(config)
     existing = broker.topics()
-    internal = {topic.name for topic in configured.internal_topics()} if is_to_run else set()
-    configs = {name: broker.describe_topic(name).config for name in internal if name in existing}
-    plan = plan_topics(configured, existing, configs, address=broker.address)
+    plan = plan_topics(configured, existing, address=broker.address)
+    if not is_to_run:
+        check_existing(plan.internal, existing, {})
     return Application(configured, config, plan, plan_levels(configured, plan.sources))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.application.compatibility import Upgrade, compare
 from headrace.application.deleted_topics import check_changelogs
+from headrace.application.existing_topics import check_existing
 from headrace.application.fingerprint import Fingerprint, fingerprint
 from headrace.application.kafka_streams import has_gone_on, taken_over
 from headrace.application.layout import Application, make_topics
@@ -34,25 +35,33 @@ class Takeover:
 
 def take_over(application: Application, progress: Progress, log: Log, epoch: int) -> Takeover:
     """Refuse a topology that cannot go on with the state there is; else make that state its own."""
+    now, tasks = fingerprint(application.topology, application.topics), progress.tasks
+    old = None if progress.fingerprint is None else Fingerprint.from_json(progress.fingerprint)
+    upgrade = Upgrade(()) if old is None else compare(old, now)
+    upgrade.check(application.id)
+    # Topics that do not fit follow from such changes: what was changed is told first.
+    _check_internal_topics(application, log, upgrade)
     is_foreign = has_gone_on(application, progress, log)
     check_changelogs(application, progress, log, is_taken_over=is_foreign)
-    now, known = fingerprint(application.topology, application.topics), progress.fingerprint
-    upgrade, tasks = Upgrade(()), progress.tasks
-    if known is not None:
-        old = Fingerprint.from_json(known)
-        upgrade, now = compare(old, now), now.after(old)
-        upgrade.check(application.id)
+    if old is not None:
+        now = now.after(old)
         if now != old:
             # Asked last: it reads changelogs, which fit only where nothing else is in the way.
             Upgrade(tuple(placement_changes(log, old, now))).check(application.id)
             step = Step(old, now, upgrade, Version(progress.batch_id + 1, 0, epoch))
             tasks = step.notes(tasks, application.topics.task_ids())
-    application = make_topics(application, log, has_run=known is not None)
+    application = make_topics(application, log, has_run=old is not None)
     if is_foreign:
         tasks = taken_over(application, log, Version(progress.batch_id + 1, 0, epoch))
     progress.fingerprint = now.to_json()
     progress.changelogs = {name: log.describe_topic(name).id for name in application.topics.changelogs}
     return Takeover(application, upgrade, tasks, is_foreign)
+
+
+def _check_internal_topics(application: Application, log: Log, upgrade: Upgrade) -> None:
+    there, internal = log.topics(), application.topics.internal
+    configs = {topic.name: log.describe_topic(topic.name).config for topic in internal if topic.exists}
+    check_existing(internal, there, configs, changed=upgrade.differences)
 
 
 def has_memory(progress: Progress) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headrace.application.copartitioning import enforce_copartitioning
-from headrace.application.existing_topics import check_existing
 from headrace.application.task_id import TaskId
 from headrace.errors import MissingSourceTopicError, TopologyError
 from headrace.near_names import did_you_mean
@@ -76,16 +75,14 @@ class TopicPlan:
 def plan_topics(
     topology: TopologyPlan,
     existing: Mapping[str, int | None],
-    configs: Mapping[str, Mapping[str, str]] | None = None,
     *,
     address: str = "ADDRESS",
 ) -> TopicPlan:
     """Decide the partitions of all internal topics of a configured topology.
 
     ``existing`` has the number of partitions of every topic there is; None, or no entry, means that there is no such
-    topic. ``configs`` has the settings of internal topics that exist; what is not in it is not checked. A missing or
-    wrongly partitioned topic is an error: see ``MissingSourceTopicError``, ``TopologyError``, ``InternalTopicError``.
-    ``address`` is that of the broker, for what such an error recommends.
+    topic. A missing topic, or one whose partitions do not fit those of another, is an error. ``address`` is that of the
+    broker, for what such an error recommends. Whether internal topics are as planned is left to ``check_existing``.
     """
     internal = [topic for topic in topology.internal_topics() if topic.kind != "source-changelog"]
     there = {topic: count for topic, count in existing.items() if count is not None}
@@ -101,7 +98,6 @@ def plan_topics(
     counts = enforce_copartitioning(topology, counts, repartitions)
     tasks = {number: max((counts[topic] for topic in topics), default=0) for number, topics in read.items()}
     planned = tuple(_planned(topic, counts, tasks, there) for topic in internal if _is_needed(topic, tasks))
-    check_existing(planned, there, configs or {}, application=topology.graph.prefix)
     return TopicPlan(
         sources=sources,
         partitions=counts | {topic.name: topic.partitions for topic in planned},

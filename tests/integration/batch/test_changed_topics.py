@@ -10,7 +10,7 @@ import pytest
 from headrace import StreamsBuilder, Topology
 from headrace.batch.local import LocalEngine
 from headrace.broker.port import Broker, NewRecord
-from headrace.errors import InternalTopicError, MissingOutputTopicError, MissingSourceTopicError
+from headrace.errors import InternalTopicError, MissingOutputTopicError, MissingSourceTopicError, UpgradeError
 from tests.integration.batch.programs import append, open_at, read, settings, word_count
 
 
@@ -63,11 +63,13 @@ class TestPartitionsAreAdded:
         with LocalEngine(word_count(), settings(tmp_path), broker) as engine:
             engine.run_until_idle()
             broker.alter_topic("lines", partitions=2)
-            with pytest.raises(InternalTopicError, match="internal topics have the wrong number of partitions") as said:
+            with pytest.raises(UpgradeError, match="word-counts cannot go on with the state") as said:
                 engine.lay_out_again()
-        with pytest.raises(InternalTopicError) as again:
+        with pytest.raises(UpgradeError) as again:
             LocalEngine(word_count(), settings(tmp_path), broker)
         assert str(again.value) == str(said.value)
+        assert said.value.message.endswith("it had 1 partitions and would have 2: keys would be looked for elsewhere")
+        assert "A topic cannot have fewer partitions again: create one with as many as there were" in str(said.value)
 
 
 class TestAnInputIsDeleted:

@@ -140,6 +140,7 @@ def _check_refusal(place: Place, change: Change) -> None:
     topics = place.broker.topics()
     with pytest.raises((UpgradeError, InternalTopicError), match=re.escape(change.refusal)) as raised:
         place.run(change.new, **change.settings)
+    assert change.refusal in raised.value.message, "what was changed is the headline"
     assert "headrace reset app.py" in (raised.value.hint or "")
     assert place.broker.topics() == topics
     if change.partitions is None:

@@ -147,9 +147,8 @@ def test_a_store_of_another_kind_is_refused() -> None:
 
     upgrade = compare(print_of(word_count), print_of(program))
     assert effects(upgrade) == {"counts": Effect.REFUSE}
-    with pytest.raises(UpgradeError, match="cannot follow the changes of the topology: counts") as error:
+    with pytest.raises(UpgradeError, match=r"^counts cannot go on .* it was a kv store") as error:
         upgrade.check("app")
-    assert "it was a kv store and is a window store now" in str(error.value)
     assert "Give the store another name" in str(error.value)
     assert "headrace reset app" in str(error.value)
 
@@ -216,10 +215,10 @@ def test_another_number_of_partitions_is_refused() -> None:
         "counts": Effect.REFUSE,
         "app-words-repartition": Effect.REFUSE,
     }
-    with pytest.raises(UpgradeError, match="counts, app-words-repartition") as error:
+    with pytest.raises(UpgradeError, match=r"^counts cannot go on .* it had 2 partitions") as error:
         upgrade.check("app")
     assert "the repartition topic had 2 partitions and would have 4" in str(error.value)
-    assert "Bring the source topics back" in str(error.value)
+    assert "A topic cannot have fewer partitions again" in str(error.value)
 
 
 def test_a_generated_name_that_moved_on_is_refused() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headrace import StreamsBuilder
+from headrace.application.existing_topics import check_existing
 from headrace.application.task_id import TaskId
 from headrace.application.topics import TopicPlan, plan_topics
 from headrace.errors import InternalTopicError, MissingSourceTopicError, TopologyError
@@ -23,9 +24,18 @@ from tests.unit.application.programs import (
     word_count,
 )
 
+COUNTS, WORDS = "app-counts-changelog", "app-words-repartition"
+
 
 def plan(program: Program, existing: Mapping[str, int | None], configs: Any = None) -> TopicPlan:
-    return plan_topics(configured(program), existing, configs)
+    return checked(configured(program), existing, configs)
+
+
+def checked(topology: TopologyPlan, existing: Mapping[str, int | None], configs: Any = None) -> TopicPlan:
+    planned = plan_topics(topology, existing)
+    there = {topic: count for topic, count in existing.items() if count is not None}
+    check_existing(planned.internal, there, configs or {})
+    return planned
 
 
 def internal(planned: TopicPlan) -> dict[str, int]:
@@ -209,25 +219,27 @@ def test_an_internal_topic_with_another_number_of_partitions_is_an_error() -> No
 
 
 @pytest.mark.parametrize(
-    ("topic", "config", "problem"),
+    ("topic", "config", "problem", "alter"),
     [
-        ("app-counts-changelog", {"cleanup.policy": "delete"}, "must not contain delete"),
-        ("app-counts-changelog", {"cleanup.policy": "compact, delete"}, "must not contain delete"),
-        ("app-words-repartition", {"cleanup.policy": "compact"}, "must not contain compact"),
+        (COUNTS, {"cleanup.policy": "delete"}, "must not contain delete", "cleanup.policy=compact"),
+        (COUNTS, {"cleanup.policy": "compact, delete"}, "must not contain delete", "cleanup.policy=compact"),
+        (WORDS, {"cleanup.policy": "compact"}, "must not contain compact", "cleanup.policy=delete"),
         (
-            "app-words-repartition",
+            WORDS,
             {"cleanup.policy": "delete", "retention.ms": "5"},
             "retention.ms is 5, it must be -1",
+            "retention.ms=-1",
         ),
-        ("app-words-repartition", {"cleanup.policy": "delete", "retention.bytes": "5"}, "retention.bytes is 5"),
+        (WORDS, {"cleanup.policy": "delete", "retention.bytes": "5"}, "retention.bytes is 5", "retention.bytes=-1"),
     ],
 )
 def test_settings_of_internal_topics_that_lose_records_are_an_error(
-    topic: str, config: dict[str, str], problem: str
+    topic: str, config: dict[str, str], problem: str, alter: str
 ) -> None:
     with pytest.raises(InternalTopicError, match=f"lose records: {topic}") as error:
         plan(word_count, {"lines": 2, topic: 2}, {topic: config})
     assert problem in (error.value.detail or "")
+    assert f"headrace topics alter {topic} --config {alter}" in (error.value.hint or "")
 
 
 @pytest.mark.parametrize(
@@ -260,14 +272,14 @@ def test_a_windowed_changelog_must_keep_what_its_store_keeps(name: str, value: s
     existing = {"events": 1, "app-w-changelog": 1}
     configs = {"app-w-changelog": {"cleanup.policy": "compact,delete", name: value}}
     if message is None:
-        plan_topics(topology, existing, configs)
+        checked(topology, existing, configs)
     else:
         with pytest.raises(InternalTopicError, match=message):
-            plan_topics(topology, existing, configs)
+            checked(topology, existing, configs)
 
 
 def test_a_versioned_changelog_must_not_be_compacted_too_early() -> None:
     topology = with_store(stores.versioned_key_value(stores.versioned("v", 60_000)))
     configs = {"app-v-changelog": {"cleanup.policy": "compact", "min.compaction.lag.ms": "0"}}
     with pytest.raises(InternalTopicError, match=r"min.compaction.lag.ms is 0, it must be at least 86460000"):
-        plan_topics(topology, {"events": 1, "app-v-changelog": 1}, configs)
+        checked(topology, {"events": 1, "app-v-changelog": 1}, configs)
