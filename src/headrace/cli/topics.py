@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from headrace.application.stateful_readers import stateful_readers
 from headrace.broker.port import Broker, TopicDescription
 from headrace.cli.assignments import settings_of
 from headrace.cli.exits import UsageError
@@ -110,19 +111,38 @@ def describe_topic(session: Session, name: Name) -> None:
     "headrace topics alter lines --config retention.ms=3600000 --unset cleanup.policy",
 )
 def alter_topic(
-    session: Session, name: Name, partitions: MorePartitions = None, config: Config = None, unset: Unset = None
+    session: Session,
+    name: Name,
+    partitions: MorePartitions = None,
+    config: Config = None,
+    unset: Unset = None,
+    yes: Yes = False,
 ) -> None:
     """Add partitions to a topic, change its settings.
 
-    Keys of records that come later may get another partition than before when there are more of them.
+    Keys of records that come later may get another partition than before when there are more of them. So an
+    application with state that reads the topic cannot go on; where there is one, it asks first.
     """
     changes: dict[str, object | None] = {**settings_of(config or ()), **dict.fromkeys(unset or ())}
     if partitions is None and not changes:
         raise UsageError("nothing to alter", hint="Give --partitions, --config or --unset.")
     with session.broker() as broker:
+        if partitions is not None and partitions > broker.topics().get(name, partitions):
+            _confirm_growth(session, broker, name, yes=yes)
         broker.alter_topic(name, partitions=partitions, config=changes or None)
         topic = broker.describe_topic(name)
     session.out.done(f"altered topic {name}", _everything(topic))
+
+
+def _confirm_growth(session: Session, broker: Broker, topic: str, *, yes: bool) -> None:
+    readers = stateful_readers(broker, topic)
+    if readers:
+        whose = "; ".join(f"{application} has {', '.join(stores)}" for application, stores in readers.items())
+        question = (
+            f"there is state that needs the partitions of {topic} as they are ({whose}). Its application stops until "
+            "it is reset or reads another topic; partitions cannot be taken away again. Add them?"
+        )
+        session.confirm(question, yes=yes)
 
 
 @command(group, "delete", "headrace topics delete lines", "headrace topics delete lines words --yes --if-exists")

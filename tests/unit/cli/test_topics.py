@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from headrace.batch.local import LocalEngine
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import Broker
+from tests.integration.batch.programs import append, settings, word_count
 from tests.unit.cli.conftest import Headrace
 
 
@@ -115,6 +117,24 @@ def test_alter_adds_partitions_and_changes_settings(headrace: Headrace, broker: 
     topic = broker.describe_topic("lines")
     assert (len(topic.partitions), topic.config["cleanup.policy"]) == (3, "compact")
     assert topic.config["retention.ms"] == "604800000"
+
+
+def test_partitions_that_the_state_of_an_application_cannot_follow_are_asked_for(
+    headrace: Headrace, broker: Broker, tmp_path: Path
+) -> None:
+    for topic in ("lines", "elsewhere"):
+        broker.create_topic(topic)
+    append(broker, "lines", [(None, "a b")])
+    with LocalEngine(word_count(), settings(tmp_path), broker) as engine:
+        engine.run_until_idle()
+
+    said = headrace.fails("topics", "alter", "lines", "-p", "2", code=4)
+    assert "app has word-counts" in said and "partitions cannot be taken away again" in said and "--yes" in said
+    assert broker.topics()["lines"] == 1
+    headrace("topics", "alter", "lines", "-p", "1", "-c", "retention.ms=-1")
+    headrace("topics", "alter", "elsewhere", "-p", "2")
+    headrace("topics", "alter", "lines", "-p", "2", "--yes")
+    assert broker.topics()["lines"] == 2
 
 
 def test_delete_takes_all_or_nothing(headrace: Headrace) -> None:
