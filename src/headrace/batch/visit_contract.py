@@ -68,6 +68,12 @@ class VisitRequest:
     """The task's visit at an earlier level of this batch."""
 
     @property
+    def place(self) -> str:
+        """What the visit is about, for messages."""
+        read = [f"records {each.topic}-{each.partition}@{each.start} to {each.end - 1}" for each in self.reading.ranges]
+        return ", ".join((f"task {self.task}", f"batch {self.batch.batch_id}", *read))
+
+    @property
     def order(self) -> TaskOrder:
         """What the batch says of this task."""
         return self.batch.tasks[self.number]

@@ -44,9 +44,13 @@ _LOCK_SECONDS = 30.0
 class OpenTasks:
     """The tasks that this process has open. A task that was visited elsewhere meanwhile is opened anew."""
 
-    def __init__(self, application: Application, broker: Broker) -> None:
+    def __init__(
+        self, application: Application, broker: Broker, doing: Callable[[str], None] = lambda what: None
+    ) -> None:
+        """``doing`` hears of each visit before it begins."""
         self._application = application
         self._broker = broker
+        self._doing = doing
         self._open: dict[TaskId, _OpenTask] = {}
 
     def visit(
@@ -56,6 +60,7 @@ class OpenTasks:
 
         After an error nothing of it counts, and the task is closed.
         """
+        self._doing(request.place)
         reach(ASKED)
         task = self._open.pop(request.task, None)
         if task is not None and task.version != request.stores.base:

@@ -15,9 +15,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from os import _exit  # Functions find another one here: see raise_exits.
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -35,6 +36,7 @@ from headrace.batch.visiting import OpenTasks
 from headrace.broker import BrokerConfig, open_broker
 from headrace.clock import clock_from, now_ms
 from headrace.errors import FencedError
+from headrace.spark.crash_notes import CrashNote, raise_exits
 from headrace.spark.host_wire import Kind, PeerGoneError, Wire, sign_on
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def _end() -> NoReturn:
     """End this process, and those that functions have forked: they hold the locks of the tasks, too."""
     if os.getpgrp() == os.getpid():
         os.killpg(0, signal.SIGKILL)
-    os._exit(0)
+    _exit(0)
 
 
 def _be_host(path: Path, parent: int) -> None:
@@ -78,6 +80,7 @@ def _be_host(path: Path, parent: int) -> None:
     os.closerange(_FIRST_FILE, _MOST_FILES)
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
+    raise_exits()
     # Ctrl-C is for the driver, which lets the batch end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), name="headrace-watch", daemon=True).start()
@@ -111,6 +114,7 @@ class _Host:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._hosted: HostedApplication | None = None
+        self._note = CrashNote(path)
         self._listener = socket.socket(socket.AF_UNIX)
         draft = path.with_suffix(f".{os.getpid()}")
         self._listener.bind(str(draft))
@@ -168,7 +172,9 @@ class _Host:
         with _signs_of_life(wire, silent_seconds / _SIGNS):
             try:
                 if shipped is not None:
-                    self._hosted = HostedApplication(*_read_shipment(shipped), group=int(self._path.name))
+                    self._hosted = HostedApplication(
+                        *_read_shipment(shipped), group=int(self._path.name), doing=self._note.doing
+                    )
                 assert self._hosted is not None
                 for parcel in self._hosted.run_level(number, asked.data, incoming):
                     # The worker listens only when it has sent everything.
@@ -205,12 +211,20 @@ class _Host:
 class HostedApplication:
     """An application and its open tasks."""
 
-    def __init__(self, run: str, broker: BrokerConfig, application: bytes, group: int = 0) -> None:
+    def __init__(
+        self,
+        run: str,
+        broker: BrokerConfig,
+        application: bytes,
+        group: int = 0,
+        doing: Callable[[str], None] = lambda what: None,
+    ) -> None:
+        """``doing`` hears of each visit."""
         self.run = run
         self._application: Application = cloudpickle.loads(application)
         self._broker: Broker = open_broker(replace(broker, publisher=group))
         self._global_stores = GlobalStores(self._application, self._broker, now_ms)
-        self._tasks = OpenTasks(self._application, self._broker)
+        self._tasks = OpenTasks(self._application, self._broker, doing)
         self._epoch: int | None = None
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,8 @@ SPARK_ERRORS = (PySparkException, Py4JError, OSError)
 EXECUTION_ERRORS = (*SPARK_ERRORS, pa.ArrowException)
 """The same for calls that bring rows."""
 _HEAD_LINES = 12
+_OUR_ERROR = re.compile(r"headrace\.errors\.\w+: (.*)")
+_PART = re.compile(r"  (detail|hint|at): (.*)")
 _START_SECONDS = 180.0
 """On a busy machine a JVM takes minutes for what it does in seconds otherwise."""
 _LOOK_SECONDS = 0.05
@@ -86,10 +90,21 @@ def explained(error: BaseException, message: str) -> StreamsError:
     if ended is not None:
         return ended
     said = str(error).strip().splitlines()
-    causes = [line for line in said[_HEAD_LINES:] if line.startswith(("Caused by: ", "headrace.errors."))]
-    failure = StreamsError(message, detail="\n".join(dict.fromkeys(said[:_HEAD_LINES] + causes)))
+    failure = _our_own(said)
+    if failure is None:
+        causes = [line for line in said[_HEAD_LINES:] if line.startswith("Caused by: ")]
+        failure = StreamsError(message, detail="\n".join(dict.fromkeys(said[:_HEAD_LINES] + causes)))
     failure.__cause__ = error
     return failure
+
+
+def _our_own(said: list[str]) -> StreamsError | None:
+    """The error that a worker raised, from the traceback that Spark quotes; None where there is none of ours."""
+    for number, line in enumerate(said):
+        if found := _OUR_ERROR.match(line):
+            rest = takewhile(bool, map(_PART.match, said[number + 1 :]))
+            return StreamsError(found[1], **{part[1]: part[2] for part in rest if part})
+    return None
 
 
 def check_callbacks() -> None:

@@ -15,7 +15,8 @@ from headrace.batch.parcels import Parcel
 from headrace.broker import BrokerConfig
 from headrace.errors import TaskMigratedError
 from headrace.spark import hosts
-from headrace.spark.host_wire import Kind, PeerGoneError, Wire
+from headrace.spark.crash_notes import Crash, read_crash
+from headrace.spark.host_wire import Kind, PeerGoneError, Wire, directory_of
 from headrace.spark.parcel_rows import from_batches, to_batches
 
 
@@ -84,16 +85,26 @@ class FirstLevelFunction(LevelFunction):
 @contextmanager
 def _connection(shipment: Shipment) -> Iterator[Wire]:
     """To the host of this group. One that is gone or silent is ended: Spark tries the task again with a new one."""
-    with hosts.host_of(shipment.run, _group(), shipment.silent_seconds) as host:
+    group = _group()
+    with hosts.host_of(shipment.run, group, shipment.silent_seconds) as host:
         try:
             yield host
         except PeerGoneError as gone:
-            if gone.is_silent:
-                hosts.kill(host)
-                message = f"the process of the tasks gave no sign of life for {shipment.silent_seconds:g} s"
-            else:
-                message = "the process of the tasks ended: a function ended it, or it had too little memory"
+            if not gone.is_silent:
+                raise ended_host(read_crash(directory_of(shipment.run) / str(group))) from gone
+            hosts.kill(host)
+            message = f"the process of the tasks gave no sign of life for {shipment.silent_seconds:g} s"
             raise TaskMigratedError(message, detail=str(gone)) from gone
+
+
+def ended_host(crash: Crash) -> TaskMigratedError:
+    """The error where a host has ended in the middle of its work."""
+    if crash.cause is None:
+        message = "the process of the tasks was killed: it had too little memory, or somebody ended it"
+        return TaskMigratedError(message, at=crash.at)
+    message = f"a function crashed the process of the tasks: {crash.cause}"
+    hint = "Mend the function, or the library in which it crashes: no Exception is raised that could be handled."
+    return TaskMigratedError(message, hint=hint, at=crash.at)
 
 
 def _answers(host: Wire) -> Iterator[Parcel]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sysconfig
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import dropwhile
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -65,6 +65,11 @@ def line_of(frame: FrameType | None) -> str | None:
         steps.append((frame.f_code.co_filename, frame.f_lineno))
         frame = frame.f_back
     return _own_line(steps[::-1])
+
+
+def line_in(steps: Iterable[tuple[str, int]]) -> str | None:
+    """``file:line`` of the user's program in a whole stack of files and lines, outermost first; None without one."""
+    return _own_line(list(dropwhile(lambda step: not step[0].startswith(_PACKAGE), steps)))
 
 
 def _own_line(steps: list[tuple[str, int]]) -> str | None:
