@@ -61,6 +61,11 @@ def answer(call: str, arguments: Sequence[Any]) -> Any:
         return FAILS
 
 
+def failing(count: int, example: tuple[Any, ...]) -> list[tuple[tuple[Any, ...], Any]]:
+    """One null in each of the first places fails."""
+    return [((*example[:at], None, *example[at + 1 :]), FAILS) for at in range(count)]
+
+
 def listed(cases: Cases) -> list[Any]:
     return [(call, arguments, expected) for call, found in cases.items() for arguments, expected in found]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.sql.types.java_maps import SizedMap
-from tests.unit.sql.functions.calling import FAILS, Cases, check, chosen, listed
+from tests.unit.sql.functions.calling import FAILS, Cases, check, chosen, failing, listed
 from tests.unit.sql.functions.test_strings import NULL, nulls
 
 NAN = math.nan
@@ -106,12 +106,13 @@ CASES: Cases = {
         ((5, 0, 1), FAILS),
         ((0, 5, 0), FAILS),
         ((2, 2, 3), [2]),
-        ((0, 1, None), FAILS),
+        *failing(3, (0, 1, 1)),
     ],
-    "GENERATE_SERIES(BIGINT, BIGINT)": [((2**40, 2**40 + 1), [2**40, 2**40 + 1]), ((None, 1), FAILS)],
+    "GENERATE_SERIES(BIGINT, BIGINT)": [((2**40, 2**40 + 1), [2**40, 2**40 + 1]), *failing(2, (0, 1))],
     "GENERATE_SERIES(BIGINT, BIGINT, INTEGER)": [
         ((0, 2**33, 2**30), [n * 2**30 for n in range(9)]),
         ((0, 1, 0), FAILS),
+        *failing(3, (0, 1, 1)),
     ],
     "ENTRIES(MAP<STRING, INTEGER>, BOOLEAN)": [
         (({"b": 1, "a": 2}, True), [("a", 2), ("b", 1)]),
@@ -121,12 +122,22 @@ CASES: Cases = {
     "ENTRIES(MAP<STRING, BIGINT>, BOOLEAN)": [
         (({"b": 1, "a": None}, True), [("a", None), ("b", 1)]),
         ((None, False), None),
+        (({}, None), FAILS),
     ],
-    "ENTRIES(MAP<STRING, DOUBLE>, BOOLEAN)": [(({"b": 1.5}, False), [("b", 1.5)]), ((None, False), None)],
-    "ENTRIES(MAP<STRING, BOOLEAN>, BOOLEAN)": [(({"b": True}, False), [("b", True)]), ((None, False), None)],
+    "ENTRIES(MAP<STRING, DOUBLE>, BOOLEAN)": [
+        (({"b": 1.5}, False), [("b", 1.5)]),
+        ((None, False), None),
+        (({}, None), FAILS),
+    ],
+    "ENTRIES(MAP<STRING, BOOLEAN>, BOOLEAN)": [
+        (({"b": True}, False), [("b", True)]),
+        ((None, False), None),
+        (({}, None), FAILS),
+    ],
     "ENTRIES(MAP<STRING, STRING>, BOOLEAN)": [
         (({"foo": "1", "bar": "2", "baz": "3"}, False), [("bar", "2"), ("baz", "3"), ("foo", "1")]),
         ((None, False), None),
+        (({}, None), FAILS),
     ],
     "AS_MAP(ARRAY<STRING>, ARRAY<INTEGER>)": [
         ((["a", "b", "c"], [1, 2]), {"a": 1, "b": 2, "c": None}),
@@ -178,7 +189,12 @@ CASES: Cases = {
         ((None, "x", max), "x"),
         ((MANY, None, max), None),
     ],
-    "COALESCE(INTEGER, INTEGER, INTEGER)": [((None, 2, 3), 2), ((1, None, 3), 1), ((None, None, None), None)],
+    "COALESCE(INTEGER, INTEGER, INTEGER)": [
+        ((None, 2, 3), 2),
+        ((1, None, 3), 1),
+        ((None, None, None), None),
+        ((1, 2, 3), 1),
+    ],
     "IFNULL(STRING, STRING)": [((None, "b"), "b"), (("a", "b"), "a"), ((None, None), None)],
     "NULLIF(INTEGER, INTEGER)": [((1, 1), None), ((1, 2), 1), ((1, None), 1), ((None, 1), None)],
     "NULLIF(DOUBLE, DOUBLE)": [((NAN, NAN), None), ((0.0, -0.0), 0.0)],

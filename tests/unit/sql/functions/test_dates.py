@@ -132,14 +132,14 @@ CASES: Cases = {
         ((0, None, "UTC"), None),
         ((0, "HH", None), None),
     ],
-    "TIMESTAMPTOSTRING(BIGINT, STRING)": [((None, "HH"), FAILS), ((0, None), None)],
+    "TIMESTAMPTOSTRING(BIGINT, STRING)": [((0, "'at'"), "at"), ((None, "HH"), FAILS), ((0, None), None)],
     "STRINGTOTIMESTAMP(STRING, STRING, STRING)": [
         (("2021-03-05 11:04:09.123", "yyyy-MM-dd HH:mm:ss.SSS", "Europe/Berlin"), MARCH),
         ((None, "yyyy", "UTC"), FAILS),
         (("2021", None, "UTC"), FAILS),
         (("2021", "yyyy", None), FAILS),
     ],
-    "STRINGTOTIMESTAMP(STRING, STRING)": [((None, "yyyy"), FAILS), (("2021", None), FAILS)],
+    "STRINGTOTIMESTAMP(STRING, STRING)": [(("x", "yyyy"), FAILS), ((None, "yyyy"), FAILS), (("2021", None), FAILS)],
     "DATETOSTRING(INTEGER, STRING)": [
         ((18_691, "yyyy-MM-dd"), "2021-03-05"),
         ((None, "yyyy"), FAILS),
