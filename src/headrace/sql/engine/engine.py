@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.serde.registry import SchemaRegistry
 from headrace.sql.catalog.catalog import Catalog
+from headrace.sql.catalog.sources import Source
 from headrace.sql.engine.answers import Done
 from headrace.sql.engine.asserting import asserted
 from headrace.sql.engine.describing import described_tables
@@ -198,7 +199,17 @@ class SqlEngine:
         source = self.catalog.source(statement.target)
         record = inserted(statement, source, self.functions, self.registry)
         self._topics.append(source.topic, record, *self._journal.beside(parsed))
-        return Done(parsed, f"1 row into {source.name}")
+        return Done(parsed, self._inserted_into(source))
+
+    def _inserted_into(self, source: Source) -> str:
+        """As in ksqlDB, rows go to the topic of a table, even where a query makes the table and does not read them."""
+        writer = next((id_ for id_, query in self.queries.items() if query.plan.sink == source.name), None)
+        if writer is None or source.kind is not st.SourceKind.TABLE:
+            return f"1 row into {source.name}"
+        return (
+            f"1 row into the topic {source.topic}, and no further: the table {source.name} is what {writer} computes. "
+            "Insert into what that query reads."
+        )
 
     def _control(self, parsed: st.Parsed, statement: st.ControlQuery) -> Done:
         ids = [query.id for query in self._queries_meant(statement)]

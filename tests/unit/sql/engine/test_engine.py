@@ -131,3 +131,12 @@ def test_schemas_are_registered_once_the_whole_text_is_right_and_statements_befo
     engine.execute(text)
     assert registry.subjects == ("pages-key", "pages-value", "B-key", "B-value")
     assert str(engine.catalog.source("C").schema) == "`ROWKEY` INTEGER KEY, `V` INTEGER"
+
+
+def test_a_row_for_a_table_that_a_query_makes_is_told_where_it_ends() -> None:
+    engine = Engine()
+    engine.execute(f"{PAGES} CREATE TABLE n AS SELECT name, COUNT(*) AS n FROM pages GROUP BY name;")
+    (done,) = engine.execute("INSERT INTO n VALUES ('home', 5);")
+    assert done.message.startswith("1 row into the topic N, and no further: the table N is what CTAS_N_0 computes.")
+    engine.execute("CREATE STREAM copy AS SELECT * FROM pages;")
+    assert engine.execute("INSERT INTO copy VALUES (1, 'home');")[0].message == "1 row into COPY"
