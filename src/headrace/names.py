@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from headrace.errors import OperatorTypeError, TopologyError, user_line
+from headrace.errors import ArgumentError, OperatorTypeError, TopologyError, user_line
 
 MAX_NAME_LENGTH = 249
 _LEGAL = re.compile(r"[A-Za-z0-9._-]+")
@@ -39,6 +39,14 @@ def check_legal(name: object, what: str, *, at: str | None = None) -> None:
     if problem is not None:
         message = f"the {what} name {_shortened(name)} is illegal: {problem}"
         raise TopologyError(message, hint=f"{_PURPOSE[what]}: choose a plain one, such as 'my-name'.", at=at)
+
+
+def check_name(name: object, what: str) -> None:
+    """Refuse what a caller cannot call a topic, a group or an application of a broker."""
+    problem = problem_with(name)
+    if problem is not None:
+        message = f"the {what} name {_shortened(name)} is illegal: {problem}"
+        raise ArgumentError(message, hint="Choose a plain one, such as 'my-name'.")
 
 
 def check_topic_text(topic: object, method: str) -> None:

@@ -61,6 +61,7 @@ from headrace.broker.port import (
 from headrace.broker.staging import SegmentStage, StagedSegment, StagedTopic, unpack
 from headrace.broker.topics import Topic
 from headrace.errors import ArgumentError, BrokerError, CorruptLogError, LeaseHeldError, UnknownTopicError
+from headrace.names import check_name
 from headrace.records import RawRecord
 
 _logger = logging.getLogger(__name__)
@@ -192,7 +193,7 @@ class EmbeddedBroker:
     # Groups
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        groups.check_name(group, "group")
+        check_name(group, "group")
         with self._catalog.write() as connection:
             groups.commit(connection, group, offsets, self._clock.now_ms())
 
@@ -215,7 +216,7 @@ class EmbeddedBroker:
     # Applications
 
     def acquire_lease(self, application: str, *, ttl_ms: int = 30_000, note: str = "") -> CatalogLease:
-        groups.check_name(application, "application")
+        check_name(application, "application")
         return leases.acquire(self._catalog, self._clock, application, ttl_ms, note)
 
     def lease_owner(self, application: str) -> Owner | None:
@@ -227,7 +228,7 @@ class EmbeddedBroker:
             leases.check_epoch(connection, application, epoch)
 
     def stage(self, application: str, epoch: int, batch_id: int, attempt: str) -> SegmentStage:
-        groups.check_name(application, "application")
+        check_name(application, "application")
         if not _ATTEMPT.fullmatch(attempt):
             message = f"{attempt[:80]!r} cannot name an attempt"
             raise ArgumentError(message, hint="Use at most 64 letters, digits, '.', '_' and '-'.")

@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING
 from headrace.broker import topics
 from headrace.broker.port import OffsetAndMetadata, TopicPartition
 from headrace.errors import ArgumentError
-from headrace.names import problem_with
 from headrace.records import offsets_by_partition
 
 if TYPE_CHECKING:
     from headrace.broker.log import Partition
-
-
-def check_name(name: object, what: str) -> None:
-    """Refuse a name that could not be that of a group or an application in Kafka and in a directory."""
-    problem = problem_with(name)
-    if problem is not None:
-        message = f"the {what} name {str(name)[:80]!r} is illegal: {problem}"
-        raise ArgumentError(message, hint="Choose a plain one, such as 'my-name'.")
 
 
 def commit(

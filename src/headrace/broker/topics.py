@@ -11,7 +11,7 @@ from headrace.broker import topic_config
 from headrace.broker.port import PartitionDescription, TopicDescription, TopicPartition
 from headrace.broker.topic_config import TopicConfig, check_partitions
 from headrace.errors import ArgumentError, TopicExistsError, UnknownTopicError
-from headrace.names import check_legal
+from headrace.names import check_name
 from headrace.near_names import did_you_mean
 
 _DIRECTORY_NAME_LENGTH = 200
@@ -41,7 +41,7 @@ def directory_of(topic_id: int, name: str) -> str:
 def create(
     connection: sqlite3.Connection, name: str, partitions: int, config: Mapping[str, object] | None, now_ms: int
 ) -> None:
-    check_legal(name, "topic")
+    check_name(name, "topic")
     check_partitions(name, partitions)
     settings = json.dumps(topic_config.checked(config))
     if connection.execute("SELECT 1 FROM topics WHERE name = ?", (name,)).fetchone():

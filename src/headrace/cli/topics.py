@@ -16,7 +16,7 @@ from headrace.cli.exits import UsageError
 from headrace.cli.output import counted
 from headrace.cli.session import Session, command
 from headrace.errors import TopicExistsError, UnknownTopicError
-from headrace.names import problem_with
+from headrace.names import check_name
 from headrace.setting_values import is_secret
 
 group = typer.Typer(help="Topics: list, create, describe, alter, delete.", no_args_is_help=True)
@@ -76,10 +76,7 @@ def create_topic(
     An embedded broker that is not there yet is made: its directory, for you alone.
     """
     settings = settings_of(config or ())
-    problem = problem_with(name)
-    if problem is not None:
-        message = f"the topic name {name!r} is illegal: {problem}"
-        raise UsageError(message, hint="Choose a plain one, such as 'my-topic'.")
+    check_name(name, "topic")
     created = True
     with session.broker(create=True) as broker:
         try:

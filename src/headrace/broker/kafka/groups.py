@@ -15,12 +15,12 @@ from confluent_kafka import (
 )
 
 from headrace.broker import port
-from headrace.broker.groups import check_name
 from headrace.broker.kafka import metadata, offsets
 from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.exact_offsets import committed_by
 from headrace.broker.port import OffsetAndMetadata
 from headrace.errors import ArgumentError, BrokerError, LeaseHeldError
+from headrace.names import check_name
 
 _MEMBERS = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.GROUP_SUBSCRIBED_TO_TOPIC})
 _WITHOUT_MEMBERS = (None, ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)

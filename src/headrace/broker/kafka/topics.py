@@ -24,14 +24,14 @@ from headrace.broker.kafka.metadata import counts, unknown
 from headrace.broker.port import PartitionDescription, TopicDescription
 from headrace.broker.topic_config import check_partitions
 from headrace.errors import ArgumentError, ConfigError, UnknownTopicError
-from headrace.names import problem_with
+from headrace.names import check_name
 
 _PAUSE = 0.02
 
 
 def create(clients: Clients, name: str, partitions: int, config: Mapping[str, object] | None) -> None:
     """Make a topic, with as many copies as ``replication.factor`` says or else the cluster."""
-    _check_name(name)
+    check_name(name, "topic")
     copies = given(clients.config, "replication.factor", "")
     new = NewTopic(
         name,
@@ -86,7 +86,7 @@ def _alter_settings(clients: Clients, name: str, config: Mapping[str, object | N
 
 def describe(clients: Clients, name: str) -> TopicDescription:
     """Settings and offsets. How many bytes there are no client is told; records are counted by offsets."""
-    _check_name(name)
+    check_name(name, "topic")
     what, ask, asked = f"describe the topic {name}", clients.admin().describe_topics, TopicCollection([name])
     with _known(name):
         found: Any = clients.ask(what, lambda: ask(asked, request_timeout=clients.timeout)[name])
@@ -126,13 +126,6 @@ def _texts(config: Mapping[str, object]) -> dict[str, str]:
             message = f"the topic setting {name} is of the embedded broker"
             raise ConfigError(message, hint="Leave it out: Kafka's topics have Kafka's settings only.")
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in config.items()}
-
-
-def _check_name(name: object) -> None:
-    problem = problem_with(name)
-    if problem is not None:
-        message = f"the topic name {str(name)[:80]!r} is illegal: {problem}"
-        raise ArgumentError(message, hint="Choose a plain one, such as 'my-name'.")
 
 
 def _wait(clients: Clients, what: str, is_there: Callable[[], bool]) -> None:
