@@ -13,6 +13,7 @@ from enum import Enum
 
 from headrace.application.existing_topics import OTHER_PARTITIONS
 from headrace.application.fingerprint import GENERATED, Fingerprint, StoreShape
+from headrace.commands import reset
 from headrace.errors import UpgradeError
 
 _NEW_NAME = "Give the store another name: it starts empty then, and the old one is left as it is"
@@ -72,13 +73,13 @@ class Upgrade:
     def refusals(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.effect is Effect.REFUSE)
 
-    def check(self, application: str) -> None:
+    def check(self, application: str, address: str) -> None:
         """Raise an UpgradeError whose headline is what was changed; its detail names all that stands in the way."""
         refused = self.refusals
         if not refused:
             return
         hints = dict.fromkeys(change.hint for change in refused if change.hint)
-        hint = ". ".join((*hints, f"Or start over and lose all state: headrace reset app.py ({application})."))
+        hint = ". ".join((*hints, f"Or start over and lose all state: {reset(address)}"))
         first = refused[0]
         message = f"{first.subject} cannot go on with the state that {application!r} has: {first.text}"
         raise UpgradeError(message, detail="; ".join(map(str, refused)) if len(refused) > 1 else None, hint=hint)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from headrace.application.fingerprint import Fingerprint
 from headrace.application.progress import Progress
+from headrace.commands import command, reset
 from headrace.errors import InternalTopicError, MissingOutputTopicError, MissingSourceTopicError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def check_topics(application: Application, there: Mapping[str, int]) -> None:
         raise deleted_outputs(application, gone)
     gone = [topic for topic in application.topics.global_topics if topic not in there]
     if gone:
-        raise deleted_sources(gone)
+        raise deleted_sources(application, gone)
 
 
 def check_changelogs(application: Application, progress: Progress, broker: Log, *, is_taken_over: bool = False) -> None:
@@ -41,7 +42,7 @@ def check_changelogs(application: Application, progress: Progress, broker: Log, 
     gone += [topic for topic, found in ids.items() if found != progress.changelogs.get(topic, found)]
     if gone:
         message = f"changelogs were deleted since the application ran last: {', '.join(sorted(gone))}"
-        raise InternalTopicError(message, hint=_restore_hint(gone[0], application.id))
+        raise InternalTopicError(message, hint=_restore_hint(gone[0], application))
 
 
 def _check_empty(application: Application, broker: Log) -> None:
@@ -51,7 +52,7 @@ def _check_empty(application: Application, broker: Log) -> None:
     if filled:
         name = application.id
         message = f"{name!r} has committed nothing, but there are records in its changelogs: {', '.join(filled)}"
-        hint = f"A reset did not come to its end: headrace reset app.py ({name}). Or use another application.id."
+        hint = f"Use another application.id; or a reset did not come to its end: {reset(application.address)}"
         raise InternalTopicError(message, detail="Its stores would hold what it never counted.", hint=hint)
 
 
@@ -60,27 +61,26 @@ def deleted_outputs(application: Application, topics: Iterable[str]) -> MissingO
     first = gone[0]
     changelogs = [topic.name for topic in application.topics.internal if topic.name in gone]
     if changelogs:
-        hint = _restore_hint(changelogs[0], application.id)
+        hint = _restore_hint(changelogs[0], application)
     else:
-        hint = (
-            "Create it again with the partitions it had, then start again: "
-            f"headrace topics create {first} --partitions {application.outputs[first]}"
-        )
+        create = command(f"topics create {first} --partitions {application.outputs[first]}", application.address)
+        hint = f"Create it again with the partitions it had, then start again: {create}"
     detail = "They are not created again by themselves: with other partitions keys would be looked for elsewhere."
     return MissingOutputTopicError(_message(gone), detail=detail, hint=hint)
 
 
-def deleted_sources(topics: Iterable[str]) -> MissingSourceTopicError:
+def deleted_sources(application: Application, topics: Iterable[str]) -> MissingSourceTopicError:
     gone = sorted(topics)
-    hint = f"Create it again, then start again: headrace topics create {gone[0]} --partitions N."
+    create = command(f"topics create {gone[0]} --partitions N", application.address)
+    hint = f"Create it again, then start again: {create}"
     detail = "They are not there, or were made again with fewer partitions than they had."
     return MissingSourceTopicError(_message(gone), detail=detail, hint=hint)
 
 
-def _restore_hint(changelog: str, application: str) -> str:
+def _restore_hint(changelog: str, application: Application) -> str:
     return (
         f"{changelog} held what its store is restored from: bring it back from a backup, or start over: "
-        f"headrace reset app.py ({application})."
+        f"{reset(application.address)}"
     )
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from headrace.commands import command, reset
 from headrace.errors import InternalTopicError
 
 if TYPE_CHECKING:
     from headrace.application.topics import PlannedTopic
 
 _UNLIMITED = -1
-_STAYS = "What is gone already stays gone; to start over: headrace reset app.py."
 OTHER_PARTITIONS = (
     "A topic cannot have fewer partitions again: create one with as many as there were, and let the program read that "
     "one instead"
@@ -38,17 +38,18 @@ def check_existing(
     configs: Mapping[str, Mapping[str, str]],
     *,
     changed: Mapping[str, str] | None = None,
+    address: str,
 ) -> None:
     """Refuse topics that exist with another number of partitions or with settings that lose records.
 
     ``changed`` says what is new about a store, by its name: then that is what stands in the way, and not the topic.
     """
     topics = [topic for topic in planned if topic.exists]
-    _check_counts({topic: there[topic.name] for topic in topics})
+    _check_counts({topic: there[topic.name] for topic in topics}, address)
     found = {topic: problems for topic in topics if (problems := list(_problems(topic, configs.get(topic.name, {}))))}
     if found:
         detail = "; ".join(f"{topic.name}: {', '.join(each.text for each in found[topic])}" for topic in found)
-        raise InternalTopicError(_headline(found, changed or {}), detail=detail, hint=_remedy(found))
+        raise InternalTopicError(_headline(found, changed or {}), detail=detail, hint=_remedy(found, address))
 
 
 def _headline(found: Iterable[PlannedTopic], changed: Mapping[str, str]) -> str:
@@ -58,22 +59,28 @@ def _headline(found: Iterable[PlannedTopic], changed: Mapping[str, str]) -> str:
     return f"internal topics have settings that lose records: {', '.join(topic.name for topic in found)}"
 
 
-def _remedy(found: Mapping[PlannedTopic, Iterable[_Problem]]) -> str:
+def _remedy(found: Mapping[PlannedTopic, Iterable[_Problem]], address: str) -> str:
     commands = "; ".join(
-        f"headrace topics alter {topic.name}" + "".join(f" --config {each.setting}={each.value}" for each in problems)
+        command(
+            " ".join(["topics alter", topic.name, *(f"--config {each.setting}={each.value}" for each in problems)]),
+            address,
+        )
         for topic, problems in found.items()
     )
-    return f"Change the settings of the topics, then start again: {commands}. {_STAYS}"
+    return (
+        f"Change the settings of the topics, then start again: {commands}. "
+        f"What is gone already stays gone; to start over: {reset(address)}"
+    )
 
 
-def _check_counts(counts: Mapping[PlannedTopic, int]) -> None:
+def _check_counts(counts: Mapping[PlannedTopic, int], address: str) -> None:
     wrong = {topic: count for topic, count in counts.items() if count != topic.partitions}
     if not wrong:
         return
     names = ", ".join(topic.name for topic in wrong)
     message = f"internal topics have the wrong number of partitions: {names}"
     needed = (f"{topic.name} has {count} partitions, {topic.partitions} are needed" for topic, count in wrong.items())
-    hint = f"{OTHER_PARTITIONS}. Or start over, from the beginning of the input: headrace reset app.py."
+    hint = f"{OTHER_PARTITIONS}. Or start over, from the beginning of the input: {reset(address)}"
     raise InternalTopicError(message, detail="; ".join(needed), hint=hint)
 
 

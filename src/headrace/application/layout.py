@@ -40,6 +40,8 @@ class Application:
     levels: LevelPlan
     outputs: Mapping[str, int] = field(default_factory=dict)
     """The topics that it writes to, as far as they are known beforehand, and how many partitions they have."""
+    address: str = "ADDRESS"
+    """Of the broker, for commands that errors recommend."""
 
     @property
     def id(self) -> str:
@@ -93,8 +95,8 @@ def lay_out(
     existing = broker.topics()
     plan = plan_topics(configured, existing, address=broker.address)
     if not is_to_run:
-        check_existing(plan.internal, existing, {})
-    return Application(configured, config, plan, plan_levels(configured, plan.sources))
+        check_existing(plan.internal, existing, {}, address=broker.address)
+    return Application(configured, config, plan, plan_levels(configured, plan.sources), address=broker.address)
 
 
 def make_topics(application: Application, broker: Log, *, has_run: bool) -> Application:

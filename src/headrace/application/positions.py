@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headrace.application.resets import DEFAULT, Reset, ResetPolicy
+from headrace.commands import command
 from headrace.errors import OffsetError
 
 OffsetForTime: TypeAlias = Callable[[str, int, int], "int | None"]
@@ -24,6 +25,8 @@ class PartitionState:
     """One past the last record that may be read: the last stable offset."""
     committed: int | None = None
     reset: ResetPolicy = DEFAULT
+    address: str = "ADDRESS"
+    """Of the broker, for commands that errors recommend."""
 
     @property
     def name(self) -> str:
@@ -75,8 +78,9 @@ def _out_of_range(state: PartitionState, committed: int) -> OffsetError:
     if committed < state.log_start:
         gone = state.log_start - committed
         message = f"{gone} records of {state.name} were deleted before they were read"
+        look = command(f"topics describe {state.topic}", state.address)
         hint = (
-            f"See what retention removed: headrace topics describe {state.topic}. To go on without them set "
+            f"See what retention removed: {look}. To go on without them set "
             "consumer.auto.offset.reset to earliest or latest."
         )
     else:

@@ -38,7 +38,7 @@ def take_over(application: Application, progress: Progress, log: Log, epoch: int
     now, tasks = fingerprint(application.topology, application.topics), progress.tasks
     old = None if progress.fingerprint is None else Fingerprint.from_json(progress.fingerprint)
     upgrade = Upgrade(()) if old is None else compare(old, now)
-    upgrade.check(application.id)
+    upgrade.check(application.id, application.address)
     # Topics that do not fit follow from such changes: what was changed is told first.
     _check_internal_topics(application, log, upgrade)
     is_foreign = has_gone_on(application, progress, log)
@@ -47,7 +47,8 @@ def take_over(application: Application, progress: Progress, log: Log, epoch: int
         now = now.after(old)
         if now != old:
             # Asked last: it reads changelogs, which fit only where nothing else is in the way.
-            Upgrade(tuple(placement_changes(log, old, now))).check(application.id)
+            placed = Upgrade(tuple(placement_changes(log, old, now)))
+            placed.check(application.id, application.address)
             step = Step(old, now, upgrade, Version(progress.batch_id + 1, 0, epoch))
             tasks = step.notes(tasks, application.topics.task_ids())
     application = make_topics(application, log, has_run=old is not None)
@@ -61,7 +62,7 @@ def take_over(application: Application, progress: Progress, log: Log, epoch: int
 def _check_internal_topics(application: Application, log: Log, upgrade: Upgrade) -> None:
     there, internal = log.topics(), application.topics.internal
     configs = {topic.name: log.describe_topic(topic.name).config for topic in internal if topic.exists}
-    check_existing(internal, there, configs, changed=upgrade.differences)
+    check_existing(internal, there, configs, changed=upgrade.differences, address=application.address)
 
 
 def has_memory(progress: Progress) -> bool:

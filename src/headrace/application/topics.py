@@ -5,13 +5,13 @@ As in Kafka Streams (RepartitionTopics, ChangelogTopics); what an application ca
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from headrace.application.copartitioning import enforce_copartitioning
 from headrace.application.task_id import TaskId
+from headrace.commands import command
 from headrace.errors import MissingSourceTopicError, TopologyError
 from headrace.near_names import did_you_mean
 from headrace.topology.nodes import SourceNode
@@ -167,7 +167,7 @@ def _check_sources_exist(
 def _remedy(missing: Sequence[str], known: Iterable[str], address: str) -> str:
     near = next((hint for topic in missing if (hint := did_you_mean(topic, sorted(known)))), None)
     start = "Create them" if near is None else f"{near} Or create what is missing"
-    create = f"headrace topics create {missing[0]} --partitions N --broker {shlex.quote(address)}"
+    create = command(f"topics create {missing[0]} --partitions N", address)
     return f"{start} before the application starts: {create}"
 
 

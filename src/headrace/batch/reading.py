@@ -95,7 +95,7 @@ class Planner:
         gone = {topic for topic in self._policies if there.get(topic, 0) < counts[topic]}
         deleted = gone - self._application.topics_by_pattern()
         if deleted:
-            raise deleted_sources(deleted)
+            raise deleted_sources(self._application, deleted)
         return {topic: policy for topic, policy in self._policies.items() if topic not in gone}
 
     def _states_of(self, policies: Mapping[str, ResetPolicy], log: Log) -> list[PartitionState]:
@@ -110,6 +110,7 @@ class Planner:
                 ends[place],
                 committed[place].offset if place in committed else None,
                 policies[place[0]],
+                self._application.address,
             )
             for place in places
         ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import difflib
 import logging
 import os
-import shlex
 import shutil
 import socket
 import tempfile
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from headrace.application.state_place import placed
 from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, BrokerConfig, embedded_directory, open_broker, servers
 from headrace.broker.config import broker_settings
+from headrace.commands import command
 from headrace.errors import (
     BrokerError,
     HeadraceError,
@@ -232,7 +232,7 @@ def new_directory(start: Start) -> HeadraceError | None:
         return None
     message = f"source topics are missing: {', '.join(topics)}"
     detail = f"bootstrap.servers is {start.address}, and there is no directory {directory.absolute()}."
-    create = f"headrace topics create {topics[0]} --broker {shlex.quote(start.address)}"
+    create = command(f"topics create {topics[0]}", start.address)
     hint = f"Correct bootstrap.servers; or create the topics first, which makes the directory: {create}"
     return MissingSourceTopicError(message, detail=detail, hint=hint)
 

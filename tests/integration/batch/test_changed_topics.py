@@ -132,7 +132,7 @@ class TestAnOutputIsDeleted:
                 MissingOutputTopicError, match="topics were deleted while the application runs: out"
             ) as at:
                 engine.run_until_idle()
-            assert "headrace topics create out --partitions 4" in str(at.value.hint)
+            assert f"headrace topics create out --partitions 4 --broker {broker.address}" in str(at.value.hint)
             broker.alter_topic("in", partitions=2)
             with pytest.raises(MissingOutputTopicError):
                 engine.lay_out_again()

@@ -72,7 +72,7 @@ class TestOvertaken:
     def test_the_application_is_told(self, tmp_path: Path, overtaken: Broker) -> None:
         with pytest.raises(OffsetError, match="3 records of in-0 were deleted before they were read") as caught:
             run(tmp_path, overtaken)
-        assert "headrace topics describe in" in str(caught.value.hint)
+        assert f"headrace topics describe in --broker {overtaken.address}" in str(caught.value.hint)
 
     def test_a_policy_that_was_asked_for_goes_on_and_counts(
         self, tmp_path: Path, overtaken: Broker, caplog: pytest.LogCaptureFixture

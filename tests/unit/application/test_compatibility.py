@@ -76,7 +76,7 @@ def test_a_store_of_the_users_is_known_by_its_class_and_not_built() -> None:
 def test_nothing_changed() -> None:
     upgrade = compare(print_of(word_count), print_of(word_count))
     assert (upgrade.changes, upgrade.anew) == ((), frozenset())
-    upgrade.check("app")
+    upgrade.check("app", "embedded:data")
 
 
 def test_new_stores_start_empty_and_old_ones_are_kept_on_disk() -> None:
@@ -91,7 +91,7 @@ def test_new_stores_start_empty_and_old_ones_are_kept_on_disk() -> None:
     assert "are kept" in texts["counts"]
     assert "no longer read" in texts["lines"]
     assert "reset policy" in texts["other"]
-    upgrade.check("app")
+    upgrade.check("app", "embedded:data")
 
 
 def test_a_subtopology_with_another_number_takes_its_stores_along() -> None:
@@ -104,7 +104,7 @@ def test_a_subtopology_with_another_number_takes_its_stores_along() -> None:
     assert upgrade.anew == {"counts"}
     text = "the store moves from sub-topology 1 to 2; its content is read again from app-counts-changelog"
     assert [change.text for change in upgrade.changes if change.effect is Effect.RESTORE] == [text]
-    upgrade.check("app")
+    upgrade.check("app", "embedded:data")
 
 
 def test_a_store_without_a_changelog_cannot_move() -> None:
@@ -148,9 +148,9 @@ def test_a_store_of_another_kind_is_refused() -> None:
     upgrade = compare(print_of(word_count), print_of(program))
     assert effects(upgrade) == {"counts": Effect.REFUSE}
     with pytest.raises(UpgradeError, match=r"^counts cannot go on .* it was a kv store") as error:
-        upgrade.check("app")
+        upgrade.check("app", "embedded:data")
     assert "Give the store another name" in str(error.value)
-    assert "headrace reset app" in str(error.value)
+    assert "headrace reset app.py --broker embedded:data" in str(error.value)
 
 
 def test_another_format_of_the_same_kind_is_filled_again_from_the_changelog() -> None:
@@ -158,7 +158,7 @@ def test_another_format_of_the_same_kind_is_filled_again_from_the_changelog() ->
     upgrade = compare(old, new)
     assert upgrade.rebuilt == {"counts"}
     assert "its content is read again from app-counts-changelog" in upgrade.changes[0].text
-    upgrade.check("app")
+    upgrade.check("app", "embedded:data")
     plain = print_of(keyed(stores.key_value(stores.persistent("s"))))
     stamped = print_of(keyed(stores.timestamped_key_value(stores.persistent_timestamped("s"))))
     assert compare(plain, stamped).rebuilt == {"s"}
@@ -216,7 +216,7 @@ def test_another_number_of_partitions_is_refused() -> None:
         "app-words-repartition": Effect.REFUSE,
     }
     with pytest.raises(UpgradeError, match=r"^counts cannot go on .* it had 2 partitions") as error:
-        upgrade.check("app")
+        upgrade.check("app", "embedded:data")
     assert "the repartition topic had 2 partitions and would have 4" in str(error.value)
     assert "A topic cannot have fewer partitions again" in str(error.value)
 

@@ -34,7 +34,7 @@ def plan(program: Program, existing: Mapping[str, int | None], configs: Any = No
 def checked(topology: TopologyPlan, existing: Mapping[str, int | None], configs: Any = None) -> TopicPlan:
     planned = plan_topics(topology, existing)
     there = {topic: count for topic, count in existing.items() if count is not None}
-    check_existing(planned.internal, there, configs or {})
+    check_existing(planned.internal, there, configs or {}, address="embedded:data")
     return planned
 
 
