@@ -43,6 +43,7 @@ class Panel:
         self._name = clean(program)
         self._app: Any = None
         self._state = StreamsState.CREATED
+        self._has_run = False
         self._last: BatchReport | None = None
         self._totals: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
@@ -69,6 +70,7 @@ class Panel:
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
         self._state = new
+        self._has_run |= new is StreamsState.RUNNING
 
     def batch(self, report: BatchReport) -> None:
         self._last = report
@@ -117,6 +119,10 @@ class Panel:
             return _DOING[StreamsState.PENDING_SHUTDOWN]
         if self._app is None:
             return "loading …"
+        if self._app.waiting_for is not None and self._state.is_running_or_rebalancing:
+            return f"waiting: {clean(self._app.waiting_for)}"
+        if self._state is StreamsState.REBALANCING and self._has_run:
+            return "starting again …"
         if self._state in _DOING:
             return _DOING[self._state]
         if self._restores:

@@ -25,6 +25,7 @@ class App:
     application_id = "shout"
     lag: int | None = 17
     batch_under_way: BatchUnderWay | None = None
+    waiting_for: str | None = None
 
     def metrics(self) -> dict[Any, float]:
         return {} if self.lag is None else {MetricName("records-lag", "", ()): self.lag}
@@ -63,6 +64,16 @@ def test_says_what_it_is_doing_until_the_first_batch(screen: Screen) -> None:
     screen.app.lag = 0
     screen.panel.batch(REPORT)
     assert "Ctrl-C ends it" in screen.drawn()
+
+
+def test_one_that_ran_before_is_not_said_to_start_spark_while_it_waits_for_its_broker(screen: Screen) -> None:
+    screen.panel.watch(screen.app)
+    screen.panel.state(StreamsState.RUNNING, StreamsState.REBALANCING)
+    screen.panel.state(StreamsState.REBALANCING, StreamsState.RUNNING)
+    screen.app.waiting_for = "the broker localhost:9092 does not answer (since 12:00:00)"
+    assert "waiting: the broker localhost:9092 does not answer" in " ".join(screen.drawn().split())
+    screen.app.waiting_for = None
+    assert "starting again …" in screen.drawn()
 
 
 def test_shows_what_is_going_on(screen: Screen) -> None:
