@@ -183,7 +183,8 @@ class TaskContext:
         if log.isEnabledFor(level):
             origin = record or self.origin
             place = "no record" if origin is None else "{}-{}@{}".format(*origin)
-            log.log(level, "task %s dropped a record at node %s (%s): %s", self.task_id, node, place, reason)
+            at = "" if node is None else f" at node {node}"
+            log.log(level, "task %s dropped a record%s (%s): %s", self.task_id, at, place, reason)
 
     @contextmanager
     def active(self, context: RecordContext | None, now_ms: int) -> Iterator[None]:

@@ -269,6 +269,19 @@ def test_the_place_of_a_skipped_record_is_its_own(caplog: pytest.LogCaptureFixtu
     assert "node source (in-0@1): the extracted timestamp is negative" in caplog.text
 
 
+def test_so_is_that_of_one_which_a_store_drops(caplog: pytest.LogCaptureFixture) -> None:
+    class Keep(Processor):
+        def process(self, record: Record[Any, Any]) -> None:
+            self.context.store("seen").put("k", record.value, record.timestamp)
+
+    supplier = stores.in_memory_window("seen", 10, 10)
+    seen = stores.window(supplier, "string", "string")
+    topology = Topology().add_source("source", ["in"]).add_processor("keep", Keep, "source")
+    topology.add_state_store(seen, "keep")
+    Run(topology).start().feed(("new", 100), ("old", 5)).drain()
+    assert "task 0_0 dropped a record (in-0@1): expired-" in caplog.text
+
+
 class Picky:
     """A serde that cannot read or write the text bad."""
 
