@@ -159,6 +159,20 @@ def test_modules_show_their_public_names_only(module: Any) -> None:
     assert dir(module) == sorted(module.__all__)
 
 
+def test_topics_and_stores_of_a_test_show_what_is_public_and_know_javas_names() -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().count("counts").to_stream().to("out")
+    with TopologyTestDriver(builder.build()) as driver:
+        lines, out = driver.create_input_topic("in"), driver.create_output_topic("out")
+        store = driver.key_value_store("counts")
+        assert not [name for thing in (lines, out, store) for name in dir(thing) if name.startswith("_")]
+        assert repr(store) == repr(driver.store("counts")) == "<timestamped kv store counts>"
+        with pytest.raises(AttributeError, match=r"Here it is pipe_input\."):
+            lines.pipeInput  # type: ignore[attr-defined]  # noqa: B018
+        with pytest.raises(AttributeError, match=r"Here it is read_key_values_to_map\."):
+            out.readKeyValuesToMap  # type: ignore[attr-defined]  # noqa: B018
+
+
 def test_the_module_of_errors_shows_errors_only() -> None:
     assert {"ArgumentError", "HeadraceError"} <= set(dir(headrace.errors))
     assert "sys" not in dir(headrace.errors)

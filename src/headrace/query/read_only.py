@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
 from headrace.errors import UnsupportedError
+from headrace.guesses import Face
 from headrace.instants import Instant, to_timestamp
 from headrace.records import VersionedRecord
 from headrace.state.contracts import StoreIterator
@@ -25,7 +26,7 @@ Partitions = Callable[[], Sequence[Any]]
 _SESSION_TIMES = "earliest_end", "latest_start"
 
 
-class ReadOnlyStore:
+class ReadOnlyStore(Face):
     """What all kinds have in common. Whatever writes is an UnsupportedError."""
 
     def __init__(self, name: str, partitions: Partitions, show: Callable[[Any], Any]) -> None:

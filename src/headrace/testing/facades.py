@@ -33,6 +33,9 @@ class StoreFacade(ReadOnlyStore):
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
+    def __repr__(self) -> str:
+        return repr(self._store)
+
     def _shown(self, value: Any | None) -> Any | None:
         return None if value is None else self._show(value)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from headrace.durations import Duration, not_negative, to_ms
 from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, SerializationError, user_line
+from headrace.guesses import Face
 from headrace.instants import Instant, to_timestamp
 from headrace.records import ConsumedRecord, GivenHeaders, Record
 from headrace.testing.record import TestRecord
@@ -26,7 +27,7 @@ class _Missing:
 _MISSING = _Missing()
 
 
-class TestInputTopic(Generic[KIn, VIn]):
+class TestInputTopic(Face, Generic[KIn, VIn]):
     """Pipes records into a topic. Made by ``TopologyTestDriver.create_input_topic``.
 
     A record without a timestamp gets the topic's clock, which then moves on by ``auto_advance``. An error of the
@@ -148,7 +149,7 @@ class TestInputTopic(Generic[KIn, VIn]):
         return f"TestInputTopic({self.topic!r}, key_serde={self._key_serde!r}, value_serde={self._value_serde!r})"
 
 
-class TestOutputTopic(Generic[KIn, VIn]):
+class TestOutputTopic(Face, Generic[KIn, VIn]):
     """Reads what a topology wrote to a topic. Made by ``TopologyTestDriver.create_output_topic``.
 
     Reading takes a record away. Iterating takes the records that are there; so do the methods that read all.
