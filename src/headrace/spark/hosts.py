@@ -8,8 +8,10 @@ import os
 import shutil
 import signal
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from headrace.errors import StreamsError
 from headrace.private_directories import make_private
@@ -30,6 +32,8 @@ log = logging.getLogger(__name__)
 
 _START_SECONDS = 30.0
 _QUIT_SECONDS = 10.0
+_ALONE_SECONDS = 60.0
+"""How long another worker may look for the same host: to end one, to start one, and on a busy machine."""
 _LOOK_SECONDS = 0.005
 
 
@@ -37,8 +41,7 @@ def host_of(run: str, group: int, silent_seconds: float) -> Wire:
     """A connection to the host of a group; one is made where there is none. It must not be silent for longer."""
     path = directory_of(run) / str(group)
     make_private(path.parent)
-    with path.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with _alone(path.with_suffix(".lock")):
         host = call(path, silent_seconds)
         if host is None:
             _end_unreachable(path)
@@ -75,6 +78,31 @@ def remove_abandoned() -> None:
 def kill(host: Wire) -> None:
     """End a host that does not answer."""
     _kill(host.peer[0])
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """One worker at a time; who waits too long is told for whom."""
+    deadline = time.monotonic() + _ALONE_SECONDS
+    with path.open("a+", encoding="ascii") as file:
+        while not _is_locked(file):
+            if time.monotonic() > deadline:
+                file.seek(0)
+                other = file.read().strip()
+                message = f"the process {other}, a worker of Spark, has kept {path} for {_ALONE_SECONDS:g} s"
+                raise StreamsError(message, hint=f"It was stopped, or hangs. End it: kill -9 {other}")
+            time.sleep(_LOOK_SECONDS)
+        file.truncate(0)
+        print(os.getpid(), file=file, flush=True)
+        yield
+
+
+def _is_locked(file: IO[str]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _end_unreachable(path: Path) -> None:

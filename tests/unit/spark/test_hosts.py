@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import tempfile
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from headrace.spark import host_wire
+from headrace.errors import StreamsError
+from headrace.spark import host_wire, hosts
 from headrace.spark.host_wire import directory_of, sign_on, sign_on_as_driver
 from headrace.spark.hosts import remove_abandoned
 
@@ -40,6 +42,18 @@ def test_a_host_that_is_stopped_and_has_lost_its_driver_is_ended(directory: Path
     remove_abandoned()
     assert not directory.exists()
     assert os.waitstatus_to_exitcode(os.waitpid(host, 0)[1]) == -signal.SIGKILL
+
+
+def test_a_worker_that_keeps_others_from_a_host_is_named(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "_ALONE_SECONDS", 0.1)
+    directory.mkdir(parents=True, mode=0o700)
+    with (directory / "0.lock").open("w") as other:
+        other.write("4711\n")
+        other.flush()
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(StreamsError, match=r"process 4711, a worker of Spark, has kept .*0\.lock") as raised:
+            hosts.host_of("run", 0, 5.0)
+    assert "kill -9 4711" in (raised.value.hint or "")
 
 
 @pytest.mark.parametrize("is_on_this_machine", [True, False])
