@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import metadata
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
@@ -71,12 +72,14 @@ def wait_for(text: str, said: Path) -> None:
 def test_the_five_commands_lead_to_a_count_that_answers(tmp_path: Path) -> None:
     save_program(tmp_path)
     (install, _), *before, (run, _), (ask, answer) = commands()
+    (look,) = re.findall(r"^`(headrace consume .*?)`", README, re.MULTILINE)
 
     for line, printed in before:
         assert shell(line, tmp_path) == printed, line
     with running(run, tmp_path) as said:
         wait_for("batch 0: 2 records read", said)
         assert shell(ask, tmp_path) == answer
+    assert "kafka\t2" in shell(look, tmp_path).splitlines()
 
     assert install.startswith("pip install ")
 
@@ -88,10 +91,20 @@ def test_what_is_to_be_installed_is_there() -> None:
     # An extra that does not exist is a warning of pip, not an error.
     assert "WARNING: headrace" not in said
     assert "Would install headrace" in said
+    named = {extra for extras in re.findall(r"pip install '\.\[(.*?)\]'", README) for extra in extras.split(",")}
+    assert named <= set(metadata("headrace").get_all("Provides-Extra") or ())
 
 
-def test_the_first_two_commands_are_targets() -> None:
-    targets = re.findall(r"^ {4}make (\w+) ", README, re.MULTILINE)[:2]
+def test_the_statements_of_the_shell_are_answered_as_printed(tmp_path: Path) -> None:
+    (shown,) = (text for kind, text in BLOCK.findall(README) if kind == "text")
+    command, *lines = shown.splitlines()
+    typed = [line.removeprefix("sql> ") for line in lines if line.startswith("sql> ")]
+    said = shell("\n".join([f"{command.removeprefix('$ ')} <<END", *typed, "END"]), tmp_path)
+    assert said.splitlines() == [line for line in lines if not line.startswith("sql> ")]
+
+
+def test_every_make_is_a_target() -> None:
+    targets = re.findall(r"(?:^ {4}|`)make ([\w-]+)", README, re.MULTILINE)
     makefile = (ROOT / "Makefile").read_text()
-    assert targets == ["demo", "test"]
-    assert all(f"\n{target}: " in makefile for target in targets)
+    assert targets[:2] == ["demo", "test"]
+    assert [target for target in targets if f"\n{target}: " not in makefile] == []
