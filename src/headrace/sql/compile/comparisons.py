@@ -28,7 +28,7 @@ from headrace.sql.tree.types import (
 from headrace.sql.types.coercion import is_time
 from headrace.sql.types.numbers import MILLIS_OF_DAY
 from headrace.sql.types.times import parse_date, parse_time, parse_timestamp
-from headrace.sql.types.utf16 import order_key
+from headrace.sql.types.utf16 import units
 
 Write: TypeAlias = Callable[[Writer, b.Bound], str]
 _PYTHON = {"=": "==", "<>": "!=", "IS DISTINCT FROM": "!="}
@@ -84,7 +84,7 @@ def _test(w: Writer, node: b.Comparison, left: str, right: str) -> str:
         equal = w.module.name_of(EqualityTest(types[0], types[1]))
         return f"{'' if operator == '==' else 'not '}{equal}({left}, {right})"
     if types[0] in (STRING, BYTES) and operator not in ("==", "!="):
-        key = w.module.function(order_key if types[0] == STRING else runtime.signed)
+        key = w.module.function(units if types[0] == STRING else runtime.signed)
         return f"({key}({left}) {operator} {key}({right}))"
     if DOUBLE in types:
         left, right = _double(left, types[0]), _double(right, types[1])

@@ -28,6 +28,7 @@ from headrace.sql.compile.writer import Writer
 from headrace.sql.functions.declare import Kind
 from headrace.sql.functions.patterns import LambdaType
 from headrace.sql.tree.types import BIGINT, DOUBLE, INTEGER, STRING, Array, Decimal, SqlType
+from headrace.sql.types import arithmetic
 from headrace.sql.types.casts import cast_of, same
 from headrace.sql.types.numbers import wrap32, wrap64
 
@@ -281,8 +282,8 @@ def _guarded(w: Writer, node: b.Guarded) -> str:
     return name
 
 
-_DOUBLE_FUNCTIONS = {"/": runtime.double_quotient, "%": runtime.double_remainder}
-_WHOLE_FUNCTIONS = {"/": runtime.quotient, "%": runtime.remainder}
+_DOUBLE_FUNCTIONS = {"/": arithmetic.double_quotient, "%": arithmetic.double_remainder}
+_WHOLE_FUNCTIONS = {"/": arithmetic.quotient, "%": arithmetic.remainder}
 _WRITERS: dict[type, Callable[[Writer, Any], str]] = {
     b.Constant: _constant,
     b.ColumnAt: lambda w, node: w.column(node.index),

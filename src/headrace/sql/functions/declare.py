@@ -17,6 +17,13 @@ TypeRule: TypeAlias = Callable[[tuple[SqlType | None, ...]], SqlType]
 """A type computed from those of the arguments; the type of NULL is None."""
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def type_of_first(given: tuple[SqlType | None, ...]) -> SqlType:
+    """The rule by which a result has the type of the first argument."""
+    assert given[0] is not None
+    return given[0]
+
+
 _DECLARED = "__sql_functions__"
 
 

@@ -10,10 +10,11 @@ from decimal import Decimal
 from typing import Any
 
 from headrace.sql.errors import SqlError
-from headrace.sql.functions.declare import scalar
+from headrace.sql.functions.declare import scalar, type_of_first
 from headrace.sql.functions.natural import order
 from headrace.sql.tree import types
 from headrace.sql.tree.types import SqlType
+from headrace.sql.types.arithmetic import double_quotient
 from headrace.sql.types.decimals import wider
 from headrace.sql.types.java_text import double_text
 from headrace.sql.types.numbers import wrap32, wrap64
@@ -23,13 +24,8 @@ _INT_MAX, _LONG_MAX = 2**31 - 1, 2**63 - 1
 _OF_ONE = ("(INTEGER value) -> DOUBLE", "(BIGINT value) -> DOUBLE", "(DOUBLE value) -> DOUBLE")
 
 
-def _first(given: tuple[SqlType | None, ...]) -> SqlType:
-    assert given[0] is not None
-    return given[0]
-
-
 def _whole_part(given: tuple[SqlType | None, ...]) -> SqlType:
-    type_ = _first(given)
+    type_ = type_of_first(given)
     assert isinstance(type_, types.Decimal)
     if type_.precision == type_.scale:
         raise SqlError("call.no-overload", f"{type_} has no digits before the point to round to")
@@ -62,7 +58,7 @@ def absolute_double(value: float | None) -> float | None:
     return None if value is None else abs(value)
 
 
-@scalar("ABS", "(DECIMAL value) -> DECIMAL", returns=_first, description="The absolute value.")
+@scalar("ABS", "(DECIMAL value) -> DECIMAL", returns=type_of_first, description="The absolute value.")
 def absolute_decimal(value: Decimal | None) -> Decimal | None:
     return None if value is None else value.copy_abs()
 
@@ -93,12 +89,12 @@ def floor_double(value: float | None) -> float | None:
     return None if value is None else _whole_double(value, math.floor)
 
 
-@scalar("CEIL", "(DECIMAL value) -> DECIMAL", returns=_first, description="The next whole number above.")
+@scalar("CEIL", "(DECIMAL value) -> DECIMAL", returns=type_of_first, description="The next whole number above.")
 def ceil_decimal(value: Decimal | None) -> Decimal | None:
     return None if value is None else _at_places(value, 0, decimal.ROUND_CEILING)
 
 
-@scalar("FLOOR", "(DECIMAL value) -> DECIMAL", returns=_first, description="The next whole number below.")
+@scalar("FLOOR", "(DECIMAL value) -> DECIMAL", returns=type_of_first, description="The next whole number below.")
 def floor_decimal(value: Decimal | None) -> Decimal | None:
     return None if value is None else _at_places(value, 0, decimal.ROUND_FLOOR)
 
@@ -151,7 +147,7 @@ def round_double_to(value: float | None, places: int | None) -> float | None:
 @scalar(
     "ROUND",
     "(DECIMAL value, INTEGER places) -> DECIMAL",
-    returns=_first,
+    returns=type_of_first,
     description="The nearest with so many places.",
 )
 def round_decimal_to(value: Decimal | None, places: int | None) -> Decimal | None:
@@ -180,7 +176,9 @@ def trunc_double_to(value: float | None, places: int | None) -> float | None:
     return float(_to_places(_decimal_of(value), places, decimal.ROUND_DOWN))
 
 
-@scalar("TRUNC", "(DECIMAL value, INTEGER places) -> DECIMAL", returns=_first, description="So many decimal places.")
+@scalar(
+    "TRUNC", "(DECIMAL value, INTEGER places) -> DECIMAL", returns=type_of_first, description="So many decimal places."
+)
 def trunc_decimal_to(value: Decimal | None, places: int | None) -> Decimal | None:
     return None if value is None or places is None else _at_places(value, places, decimal.ROUND_DOWN)
 
@@ -286,13 +284,7 @@ def logarithm_to(base: float | None, value: float | None) -> float | None:
         return None
     if base <= 0 or base == 1:
         return math.nan
-    return _quotient(logarithm(value) or 0.0, logarithm(base) or 0.0)
-
-
-def _quotient(left: float, right: float) -> float:
-    if right == 0:
-        return math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left) * math.copysign(1, right)
-    return left / right
+    return double_quotient(logarithm(value) or 0.0, logarithm(base) or 0.0)
 
 
 @scalar("POWER", *(text.format("base", "exponent") for text in _OF_TWO), description="The base to a power.")
@@ -346,7 +338,7 @@ def tangent(value: float | None) -> float | None:
 @scalar("COT", *_OF_ONE, description="The cotangent of an angle in radians.")
 def cotangent(value: float | None) -> float | None:
     found = tangent(value)
-    return None if found is None else _quotient(1.0, found)
+    return None if found is None else double_quotient(1.0, found)
 
 
 @scalar("ASIN", *_OF_ONE, description="The angle of a sine, in radians.")

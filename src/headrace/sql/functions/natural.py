@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 from decimal import Decimal
 from typing import Any
 
-from headrace.sql.types.utf16 import order_key
+from headrace.sql.types.utf16 import units
 
 
 def same(left: Any, right: Any) -> bool:
@@ -49,7 +49,7 @@ def distinct(values: Iterable[Any]) -> list[Any]:
 def order(value: Any) -> Any:
     """A key that sorts values of one type as Java sorts them; values that have no order are a ``TypeError``."""
     if isinstance(value, str):
-        return order_key(value)
+        return units(value)
     if isinstance(value, float):
         return (1, 0.0, 1.0) if math.isnan(value) else (0, value, math.copysign(1, value))
     if isinstance(value, bytes):

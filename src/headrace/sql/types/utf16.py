@@ -13,6 +13,8 @@ _HALF = re.compile("[\ud800-\udfff]")
 def units(text: str) -> str:
     r"""``text`` with a character for every UTF-16 unit; most texts are that already.
 
+    So written, texts are in the order of Java's ``String.compareTo``.
+
     >>> len(units("a\N{GRINNING FACE}"))
     3
     """
@@ -33,8 +35,3 @@ def joined(text: str) -> str:
     whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     # Java keeps half a pair until it writes bytes, and then writes a question mark.
     return _HALF.sub("?", whole)
-
-
-def order_key(text: str) -> str:
-    """A key that sorts texts as ``String.compareTo`` does."""
-    return units(text)

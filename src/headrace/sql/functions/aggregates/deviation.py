@@ -7,15 +7,11 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from headrace.sql.functions.declare import aggregate
+from headrace.sql.types.arithmetic import quotient
 from headrace.sql.types.numbers import wrap32, wrap64
 
 State: TypeAlias = tuple[Any, int, float]
 """SUM, COUNT and M2, the sum of the squares of differences from the average."""
-
-
-def _truncated(left: int, right: int) -> int:
-    quotient = abs(left) // abs(right)
-    return quotient if (left < 0) == (right < 0) else -quotient
 
 
 def _as_is(total: float) -> float:
@@ -73,7 +69,7 @@ class _Variance(_Spread):
 
     def _mean(self, state: State) -> float:
         # Whole numbers are divided as whole numbers here, as they always were.
-        return float(_truncated(state[0], state[1]) if isinstance(state[0], int) else state[0] / state[1])
+        return float(quotient(state[0], state[1]) if isinstance(state[0], int) else state[0] / state[1])
 
     def result(self, state: State) -> float:
         _, count, m2 = state

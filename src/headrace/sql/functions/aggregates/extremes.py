@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from headrace.sql.functions.declare import aggregate
+from headrace.sql.functions.declare import aggregate, type_of_first
 from headrace.sql.functions.natural import order
-from headrace.sql.tree.types import SqlType
 
 _NAMES = ("INTEGER", "BIGINT", "DOUBLE", "STRING", "BYTES", "DATE", "TIME", "TIMESTAMP", "DECIMAL")
 _SIGNATURES = tuple(f"({name} value) -> {name}" for name in _NAMES)
 
 
-def _first(given: Sequence[SqlType | None]) -> SqlType:
-    assert given[0] is not None
-    return given[0]
-
-
-@aggregate("MIN", *_SIGNATURES, stored_as=_first, returns=_first, description="The least value.")
+@aggregate("MIN", *_SIGNATURES, stored_as=type_of_first, returns=type_of_first, description="The least value.")
 class Min:
     """Null until there is a value."""
 
@@ -34,7 +27,7 @@ class Min:
         return self.add(left, right)
 
 
-@aggregate("MAX", *_SIGNATURES, stored_as=_first, returns=_first, description="The greatest value.")
+@aggregate("MAX", *_SIGNATURES, stored_as=type_of_first, returns=type_of_first, description="The greatest value.")
 class Max:
     """Null until there is a value."""
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
-from headrace.sql.functions.declare import aggregate
-from headrace.sql.tree import types
+from headrace.sql.functions.declare import aggregate, type_of_first
 from headrace.sql.types.numbers import wrap32, wrap64
 
 N = TypeVar("N", int, float, Decimal)
@@ -60,12 +59,14 @@ class SumOfDoubles(_Sum[float]):
     zero = 0.0
 
 
-def _first(given: Sequence[types.SqlType | None]) -> types.SqlType:
-    assert given[0] is not None
-    return given[0]
-
-
-@aggregate("SUM", "(DECIMAL value) -> DECIMAL", stored_as=_first, returns=_first, typed=True, description="The sum.")
+@aggregate(
+    "SUM",
+    "(DECIMAL value) -> DECIMAL",
+    stored_as=type_of_first,
+    returns=type_of_first,
+    typed=True,
+    description="The sum.",
+)
 class SumOfDecimals(_Sum[Decimal]):
     """Has the type of the column: a sum that does not fit is an error."""
 

@@ -72,23 +72,11 @@ _DISTINCT_NAMES = ("INTEGER", "BIGINT", "DOUBLE", "STRING", "DECIMAL", "DATE", "
     returns=_list_type,
     description="The greatest k different values, in descending order.",
 )
-class TopKDistinct:
+class TopKDistinct(TopK):
     """Each value once."""
 
-    def __init__(self, k: int) -> None:
-        self._k = k
-
-    def initial(self) -> list[Any]:
-        return []
-
     def add(self, value: Any, top: list[Any]) -> list[Any]:
-        if value is None or is_among(value, top):
-            return top
-        if len(top) == self._k:
-            if not top or order(value) <= order(top[-1]):
-                return top
-            top = top[:-1]
-        return sorted([*top, value], key=order, reverse=True)
+        return top if is_among(value, top) else super().add(value, top)
 
     def merge(self, left: list[Any], right: list[Any]) -> list[Any]:
         return distinct(merged(left, right, key=order, reverse=True))[: self._k]
