@@ -5,11 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from enum import Enum
+from pathlib import Path
+from types import TracebackType
 from typing import TypeAlias
 
 from headrace.errors import FencedError, HeadraceError, InternalError, is_debugging
 
 log = logging.getLogger(__name__)
+
+_PACKAGE = str(Path(__file__).parent.parent)
 
 
 class StreamThreadExceptionResponse(Enum):
@@ -58,8 +62,19 @@ def without_internals(error: BaseException) -> BaseException:
         return error
     if type(error.__cause__).__module__.partition(".")[0] in {"py4j", "pyspark"}:
         error.__cause__ = None
+    cause = error.__cause__
+    while cause is not None:
+        cause.__traceback__ = _from_the_users(cause.__traceback__)
+        cause = cause.__cause__
     error.__suppress_context__ = True
     return error.with_traceback(None)
+
+
+def _from_the_users(step: TracebackType | None) -> TracebackType | None:
+    """The rest of a traceback from the first line on that is not ours."""
+    while step is not None and step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        step = step.tb_next
+    return step
 
 
 class Backoff:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError
 
-from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse
+from headrace import Streams, StreamsBuilder, StreamsState, StreamThreadExceptionResponse, TopologyTestDriver
 from headrace.application.restore_notes import RestoreNote
 from headrace.batch.reports import BatchReport
 from headrace.errors import (
@@ -24,6 +24,7 @@ from headrace.errors import (
     MissingSourceTopicError,
     OperatorTypeError,
     ProcessingError,
+    StoreError,
     TopologyError,
 )
 from headrace.lifecycle import background
@@ -230,6 +231,20 @@ def test_an_error_shows_our_own_frames_and_those_of_spark_only_while_debugging(m
     assert frames() == ["headrace.errors.ProcessingError: a function raised\n"]
     monkeypatch.setenv("HEADRACE_DEBUG", "1")
     assert "Deep.scala" in "".join(frames())
+
+
+def test_the_traceback_of_a_function_begins_with_its_own_line() -> None:
+    def fail(key: Any, value: Any) -> Any:
+        raise ValueError("no")
+
+    builder = StreamsBuilder()
+    builder.stream("in").group_by_key().count().filter(fail)
+    with TopologyTestDriver(builder.build()) as driver:
+        with pytest.raises(StoreError) as raised:
+            driver.create_input_topic("in").pipe_input("k", "v")
+        shown = "".join(traceback.format_exception(without_internals(raised.value)))
+    assert "in fail" in shown
+    assert "table_filter.py" not in shown and "fusion.py" not in shown
 
 
 def test_a_handler_that_answers_nothing_ends_it_and_says_so(app: Streams, caplog: pytest.LogCaptureFixture) -> None:
