@@ -26,6 +26,7 @@ _STREAM_OPERATORS = {
     "aggregate": "group_by_key().aggregate(initializer, aggregator)",
     "count": "group_by_key().count()",
     "windowed_by": "group_by_key().windowed_by(windows)",
+    "suppress": "suppress(...) of a table, such as group_by_key().count().suppress(...)",
     "as_table": "to_table()",
     "show": "print()",
 }

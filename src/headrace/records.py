@@ -129,10 +129,8 @@ class Record(msgspec.Struct, Generic[KIn, VIn]):
 
     if TYPE_CHECKING:
 
-        def __init__(
-            self, key: KIn, value: VIn, timestamp: int, headers: Iterable[tuple[str, bytes | None]] | None = None
-        ) -> None:
-            """Headers may be given as any pairs."""
+        def __init__(self, key: KIn, value: VIn, timestamp: int, headers: GivenHeaders | None = None) -> None:
+            """Headers may be given as any pairs, or as a dict."""
 
     def __post_init__(self) -> None:
         try:
@@ -143,7 +141,7 @@ class Record(msgspec.Struct, Generic[KIn, VIn]):
         if is_negative:
             raise _negative_timestamp(self)
         if type(self.headers) is not Headers:
-            self.headers = Headers.of(self.headers)
+            self.headers = given_headers(self.headers)
 
     def with_key(self, key: K2) -> Record[K2, VIn]:
         """The same record under another key."""
@@ -157,7 +155,7 @@ class Record(msgspec.Struct, Generic[KIn, VIn]):
         """The same record at another time: a datetime, or milliseconds since 1970."""
         return Record(self.key, self.value, to_timestamp(timestamp), self.headers)
 
-    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> Record[KIn, VIn]:
+    def with_headers(self, headers: GivenHeaders | None) -> Record[KIn, VIn]:
         """The same record with other headers."""
         return Record(self.key, self.value, self.timestamp, headers)
 
@@ -193,9 +191,9 @@ class FixedKeyRecord(Record[KIn, VIn]):
         """The same record at another time: a datetime, or milliseconds since 1970."""
         return FixedKeyRecord(self.key, self.value, to_timestamp(timestamp), self.headers)
 
-    def with_headers(self, headers: Iterable[tuple[str, bytes | None]] | None) -> FixedKeyRecord[KIn, VIn]:
+    def with_headers(self, headers: GivenHeaders | None) -> FixedKeyRecord[KIn, VIn]:
         """The same record with other headers."""
-        return FixedKeyRecord(self.key, self.value, self.timestamp, Headers.of(headers))
+        return FixedKeyRecord(self.key, self.value, self.timestamp, given_headers(headers))
 
 
 class Change(msgspec.Struct, frozen=True):

@@ -22,7 +22,14 @@ from headrace import (
     stores,
 )
 from headrace.config import StreamsConfig
-from headrace.errors import ArgumentError, ConfigError, IllegalStateError, OperatorTypeError, UnknownTopicError
+from headrace.errors import (
+    ArgumentError,
+    ConfigError,
+    IllegalStateError,
+    OperatorTypeError,
+    StreamsError,
+    UnknownTopicError,
+)
 from headrace.functions import takes
 from headrace.instants import to_timestamp
 from headrace.query import KeyQuery, WindowKeyQuery, execute
@@ -352,3 +359,64 @@ def test_a_closed_driver_takes_no_records() -> None:
         lines = driver.create_input_topic("in")
     with pytest.raises(IllegalStateError, match="the driver is closed"):
         lines.pipe_input("a", "x")
+
+
+def built(build: Any) -> Any:
+    """What ``build`` gives, for a stream that it is handed."""
+    return build(StreamsBuilder().stream("in"))
+
+
+@pytest.mark.parametrize(
+    ("build", "said", "hint"),
+    [
+        (lambda stream: stream.repartition(partitions="3"), "partitions must be a whole number, 1 or more", "Leave"),
+        (lambda stream: stream.repartition(partitions=0), "1 or more, found 0", "Leave"),
+        (
+            lambda stream: stream.group_by_key().count(logging="yes"),
+            "logging= takes True, False or a dict",
+            "retention",
+        ),
+        (lambda stream: stream.group_by_key().count(caching="no"), "caching= takes True or False, not 'no'", "None"),
+        (
+            lambda _, name="string": serdes.list(name),
+            r"serdes.list\(\) takes a serde, found 'string'",
+            "serdes.string()",
+        ),
+        (lambda _, name="string": serdes.windowed(name, 5), r"serdes.windowed\(\) takes a serde", "serdes.string()"),
+        (lambda _, most="5": stores.lru("recent", most), "max_entries must be a whole number, found '5'", "1000"),
+        (lambda _: stores.key_value("counts"), "takes a supplier, found 'counts'", "stores.persistent"),
+        (lambda _: stores.window(stores.in_memory("w")), "makes no store of the kind window", "persistent_window"),
+        (lambda _: stores.session(stores.in_memory("w")), "makes no store of the kind session", "persistent_session"),
+        (lambda _: stores.key_value(stores.persistent_session("w", 5)), "no store of the kind kv", "in_memory"),
+        (
+            lambda _, given=5: Record("a", "x", 7, headers=given),
+            "headers must be pairs of text and bytes, found 5",
+            "trace",
+        ),
+        (
+            lambda _, given="text": Record("a", "x", 7).with_headers([("h", given)]),
+            "must be pairs of text and bytes",
+            "trace",
+        ),
+    ],
+)
+def test_options_of_another_form_are_refused_where_they_are_given(build: Any, said: str, hint: str) -> None:
+    with pytest.raises(ArgumentError, match=said) as caught:
+        built(build)
+    assert hint in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("chosen", ["0", 1.5, ["0"]])
+def test_a_partitioner_gives_numbers(chosen: Any) -> None:
+    builder = StreamsBuilder()
+    builder.stream("in").to("out", partitioner=lambda topic, key, value, count: chosen)
+    with (
+        TopologyTestDriver(builder.build()) as driver,
+        pytest.raises(StreamsError, match="partitioner of the topic 'out'"),
+    ):
+        driver.create_input_topic("in").pipe_input("a", "x")
+
+
+def test_a_stream_says_that_tables_are_suppressed() -> None:
+    with pytest.raises(AttributeError, match=r"suppress\(\.\.\.\) of a table"):
+        getattr(StreamsBuilder().stream("in"), "suppress")  # noqa: B009

@@ -184,6 +184,9 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         """
         key_serde, value_serde = taken(key_serde, value_serde)
         value_serde = value_serde or self.value_serde
+        if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
+            message = f"partitions must be a whole number, 1 or more, found {partitions!r}"
+            raise OperatorTypeError(message, hint="Leave it out to have as many as the topics around.", at=user_line())
         node = RepartitionNode(
             repartition_spec(
                 self.builder,

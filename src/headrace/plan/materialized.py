@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from headrace.durations import Duration, to_ms
-from headrace.errors import ArgumentError, OperatorTypeError
+from headrace.errors import ArgumentError, OperatorTypeError, user_line
 from headrace.plan.names import check_name
 from headrace.state.stores import NamedStore
 
@@ -55,8 +55,15 @@ class Materialized:
         result = cls(key_serde=key_serde, value_serde=value_serde)
         result._take_store(store)
         if caching is not None:
+            if not isinstance(caching, bool):
+                message = f"caching= takes True or False, not {caching!r}"
+                raise OperatorTypeError(message, at=user_line())
             result.caching = caching
         if logging is not None:
+            if not isinstance(logging, bool | dict):
+                message = f"logging= takes True, False or a dict of settings of the changelog, not {logging!r}"
+                hint = 'For example logging={"retention.ms": "86400000"}.'
+                raise OperatorTypeError(message, hint=hint, at=user_line())
             result.logging = logging is not False
             result.log_config = dict(logging) if isinstance(logging, dict) else {}
         if retention is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 from uuid import UUID
 
 from headrace.durations import Duration, to_ms
-from headrace.errors import user_line
+from headrace.errors import OperatorTypeError, user_line
 from headrace.functions import check_function
 from headrace.guesses import missing_name
 from headrace.optional import extra_for
@@ -192,7 +192,7 @@ def list(inner: Serde[T] | None = None) -> Serde[builtins.list[T]]:
     >>> words.deserialize("topic", words.serialize("topic", ["to", "be"]))
     ['to', 'be']
     """
-    return ListSerde(inner)
+    return ListSerde(_checked(inner, "list"))
 
 
 def windowed(inner: Serde[T] | None, size: Duration) -> TimeWindowedSerde[T]:
@@ -204,7 +204,7 @@ def windowed(inner: Serde[T] | None, size: Duration) -> TimeWindowedSerde[T]:
     >>> str(keys.deserialize("topic", b"alice" + long().serialize("topic", 20)))
     '[alice@20/30]'
     """
-    return TimeWindowedSerde(inner, to_ms(size, "size"))
+    return TimeWindowedSerde(_checked(inner, "windowed"), to_ms(size, "size"))
 
 
 def session_windowed(inner: Serde[T] | None = None) -> SessionWindowedSerde[T]:
@@ -214,7 +214,14 @@ def session_windowed(inner: Serde[T] | None = None) -> SessionWindowedSerde[T]:
     >>> str(keys.deserialize("topic", b"alice" + time.serialize("topic", 25) + time.serialize("topic", 20)))
     '[alice@20/25]'
     """
-    return SessionWindowedSerde(inner)
+    return SessionWindowedSerde(_checked(inner, "session_windowed"))
+
+
+def _checked(inner: Serde[T] | None, outer: str) -> Serde[T] | None:
+    if inner is None or isinstance(inner, Serde):
+        return inner
+    message = f"serdes.{outer}() takes a serde, found {inner!r}"
+    raise OperatorTypeError(message, hint=f"Give an object, such as serdes.{outer}(serdes.string()).", at=user_line())
 
 
 def of(dumps: Callable[[T], builtins.bytes], loads: Callable[[builtins.bytes], T]) -> Serde[T]:

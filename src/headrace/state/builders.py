@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.errors import IllegalStateError, OperatorTypeError
+from headrace.errors import IllegalStateError, OperatorTypeError, user_line
 from headrace.serde.given import given_serde
 from headrace.state.kinds import VERSIONED, WINDOW, StoreKind
 from headrace.state.layers.adapters import for_headers, for_timestamps, session_for_headers
@@ -52,6 +52,12 @@ def _cached_window(store: Any, supplier: Any) -> Any:
     return CachingWindowStore(store, supplier.segment_interval_ms)
 
 
+_SUPPLIERS = {
+    "kv": 'stores.persistent("name") or stores.in_memory("name")',
+    "versioned": 'stores.versioned("name", history)',
+    "window": 'stores.persistent_window("name", retention, size) or stores.in_memory_window("name", retention, size)',
+    "session": 'stores.persistent_session("name", retention) or stores.in_memory_session("name", retention)',
+}
 _SHAPES = {
     "kv": _Shape(
         with_changelog=ChangeLoggingKeyValueStore,
@@ -89,6 +95,12 @@ class TypedStoreBuilder(StoreBuilder):
         """``codec`` where changelog records are not as usual; ``shown_as`` for a store that an operator hides."""
         if supplier is None:
             raise OperatorTypeError("a store builder needs a supplier", hint='For example stores.persistent("name").')
+        if not hasattr(supplier, "get") or not hasattr(supplier, "name"):
+            message = f"a store builder takes a supplier, found {supplier!r}"
+            raise OperatorTypeError(message, hint='For example stores.persistent("name").', at=user_line())
+        if kind.is_windowed != hasattr(supplier, "retention_ms"):
+            message = f"{supplier!r} makes no store of the kind {kind.shape}"
+            raise OperatorTypeError(message, hint=f"Use {_SUPPLIERS[kind.shape]}.", at=user_line())
         super().__init__(supplier.name)
         self.kind = shown_as or kind
         self.supplier = supplier

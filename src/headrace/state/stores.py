@@ -89,6 +89,9 @@ def lru(name: str, max_entries: int) -> LRUSupplier:
     >>> lru("recent", 100).name
     'recent'
     """
+    if not isinstance(max_entries, int):
+        message = f"max_entries must be a whole number, found {max_entries!r}"
+        raise OperatorTypeError(message, hint='For example stores.lru("recent", 1000).')
     _not_negative(max_entries, "max_entries")
     return LRUSupplier(_name(name), max_entries)
 

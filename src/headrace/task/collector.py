@@ -114,6 +114,10 @@ class RecordCollector:
         chosen = partitioner(topic, key, value, count)
         if chosen is None or isinstance(chosen, int):
             return [chosen]
+        if not isinstance(chosen, list | tuple | set | frozenset) or not all(isinstance(each, int) for each in chosen):
+            message = f"the partitioner of the topic {topic!r} gave {chosen!r}"
+            hint = "It must give the number of a partition, a list of numbers, or None to let the key decide."
+            raise StreamsError(message, hint=hint, at=f"node {node}")
         partitions: list[int | None] = [*sorted(set(chosen))]
         if not partitions:
             self._task.drop("the partitioner chose no partition")
