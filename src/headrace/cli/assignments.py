@@ -15,8 +15,8 @@ Set = Annotated[
 ]
 
 
-def settings_of(given: Iterable[str]) -> dict[str, str]:
-    """``["a=1", "b=2"]`` as a dict.
+def settings_of(given: Iterable[str], example: str = "--set num.stream.threads=2") -> dict[str, str]:
+    """``["a=1", "b=2"]`` as a dict; ``example`` is what the error shows.
 
     >>> settings_of(["cleanup.policy=compact", "retention.ms=-1"])
     {'cleanup.policy': 'compact', 'retention.ms': '-1'}
@@ -26,6 +26,6 @@ def settings_of(given: Iterable[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not name or not equals:
             message = f"{text!r} is no setting"
-            raise UsageError(message, hint="Write it as NAME=VALUE, for instance --config retention.ms=3600000.")
+            raise UsageError(message, hint=f"Write it as NAME=VALUE, for instance {example}.")
         found[name.strip()] = value.strip()
     return found

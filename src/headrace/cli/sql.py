@@ -59,7 +59,12 @@ def sql(
 
     if file is not None and execute is not None:
         raise UsageError("-f and -e contradict each other")
-    run = SqlRun(session, settings_of(settings or ()), "local" if local else "spark", until_idle=until_idle)
+    run = SqlRun(
+        session,
+        settings_of(settings or (), "--set auto.offset.reset=earliest"),
+        "local" if local else "spark",
+        until_idle=until_idle,
+    )
     if file is not None:
         run.file(_text_of(file), file.name)
     elif execute is not None:

@@ -19,6 +19,8 @@ from headrace.errors import TopicExistsError, UnknownTopicError
 from headrace.names import check_name
 from headrace.setting_values import is_secret
 
+_EXAMPLE = "--config retention.ms=3600000"
+
 group = typer.Typer(help="Topics: list, create, describe, alter, delete.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.")]
@@ -75,7 +77,7 @@ def create_topic(
 
     An embedded broker that is not there yet is made: its directory, for you alone.
     """
-    settings = settings_of(config or ())
+    settings = settings_of(config or (), _EXAMPLE)
     check_name(name, "topic")
     created = True
     with session.broker(create=True) as broker:
@@ -120,7 +122,7 @@ def alter_topic(
     Keys of records that come later may get another partition than before when there are more of them. So an
     application with state that reads the topic cannot go on; where there is one, it asks first.
     """
-    changes: dict[str, object | None] = {**settings_of(config or ()), **dict.fromkeys(unset or ())}
+    changes: dict[str, object | None] = {**settings_of(config or (), _EXAMPLE), **dict.fromkeys(unset or ())}
     if partitions is None and not changes:
         raise UsageError("nothing to alter", hint="Give --partitions, --config or --unset.")
     with session.broker() as broker:

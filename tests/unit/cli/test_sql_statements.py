@@ -30,3 +30,12 @@ def test_others_say_who_would_run_them(headrace: Headrace, tmp_path: Path) -> No
     assert "No process runs CTAS_COUNTS" in ran.err
     assert "--until-idle or --local" in ran.err
     assert ran.code == exits.OK
+
+
+def test_a_setting_that_is_none_is_told_with_an_option_that_the_command_has(headrace: Headrace) -> None:
+    for command, option in (
+        (("sql", "-e", "SHOW STREAMS;", "--set", "x"), "--set"),
+        (("run", "a.py", "-s", "x"), "--set"),
+    ):
+        assert f"for instance {option} " in headrace.fails(*command, code=exits.USAGE)
+    assert "for instance --config " in headrace.fails("topics", "create", "a", "--config", "x", code=exits.USAGE)
