@@ -77,10 +77,11 @@ def write_condition(w: Writer, node: b.Bound) -> str:
 
 def _constant(w: Writer, node: b.Constant) -> str:
     value = node.value
-    if value is None or isinstance(value, bool | int | str | bytes):
+    if value is None or isinstance(value, bool | int):
         return repr(value)
     if isinstance(value, float) and math.isfinite(value):
         return repr(value)
+    # Texts have names: pull queries differ by the key that they ask for, and one code serves them all.
     return w.module.name_of(Value(value))
 
 

@@ -354,3 +354,11 @@ def test_equal_numbers_of_different_types_stay_apart() -> None:
 )
 def test_deep_and_long_expressions_compile(text: str) -> None:
     assert evaluated(text, n=[1]) is not None
+
+
+def test_conditions_that_differ_by_a_text_have_the_same_code() -> None:
+    one, other = (predicate(parse_expression(f"S = '{text}'"), COLUMNS, Registry()) for text in ("text", "other"))
+    row = list(ROW.values())
+    assert one.source == other.source
+    assert one(row, None) is True
+    assert other(row, None) is False
