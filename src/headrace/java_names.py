@@ -75,6 +75,12 @@ IN_CLASSES: Mapping[str, Mapping[str, str]] = {
         "add_store": "add_state_store(builder, processors)",
         "build": "not needed: this is a topology already",
     },
+    "ReadOnlyKeyValueStore": {"fetch": "get(key); windows and sessions have fetch"},
+    "ReadOnlyWindowStore": {
+        "get": "fetch(key, window_start), or fetch(key, time_from, time_to)",
+        "range": "fetch_keys()",
+    },
+    "ReadOnlySessionStore": {"get": "fetch(key), or fetch_session(key, start, end)", "range": "fetch_keys()"},
     "KStream": _STREAM_OPERATORS,
     "KTable": {
         "to": "to_stream().to(topic)",

@@ -25,7 +25,7 @@ from headrace.records import Headers, RecordContext
 from headrace.serde.contract import Serde
 from headrace.serde.windowed import windowed_around
 from headrace.task.column_writer import TextRecords
-from headrace.task.failures import processing_error
+from headrace.task.failures import details, headline, processing_error, remedy
 from headrace.task.handlers import (
     Decision,
     ErrorHandlerContext,
@@ -162,7 +162,8 @@ class RecordCollector:
         elif response.decision is Decision.RESUME:
             self._task.metrics.drop("the record could not be produced")
         else:
-            self.failure = StreamsError(f"could not write to the topic {record.topic!r}: {error}", at=f"node {node}")
+            message = f"could not write to the topic {record.topic!r}: {headline(error)}"
+            self.failure = StreamsError(message, detail=details(error), hint=remedy(error), at=f"node {node}")
             self.failure.__cause__ = error
 
     def flush(self) -> None:

@@ -31,7 +31,9 @@ class StoreFacade(ReadOnlyStore):
         self._keep = keep
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        if hasattr(self._store, name):
+            return getattr(self._store, name)
+        return super().__getattr__(name)  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return repr(self._store)

@@ -498,3 +498,15 @@ def test_tells_its_nodes_when_it_closes() -> None:
     run.task.suspend()
     run.task.close()
     assert closed == ["node"]
+
+
+def test_what_a_broker_refuses_is_told_in_its_parts() -> None:
+    run = Run(Topology().add_source("source", ["in"]).add_sink("sink", "out", "source")).start()
+    run.port.error = ArgumentError(
+        "topic out has no partition 7", detail="It has the partitions 0 to 2.", hint="Count."
+    )
+    fed = run.feed(("v", 0))
+    with pytest.raises(StreamsError) as caught:
+        fed.drain()
+    assert caught.value.message == "could not write to the topic 'out': topic out has no partition 7"
+    assert (caught.value.detail, caught.value.hint) == ("It has the partitions 0 to 2.", "Count.")

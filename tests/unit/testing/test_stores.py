@@ -65,3 +65,18 @@ def test_sessions_are_fetched_by_datetimes_too() -> None:
         assert sessions.fetch_session("a", moment(12), moment(12)) == 1
         assert [value for _, value in sessions.find_sessions("a", moment(0), moment(50))] == [1]
         assert [value for _, value in sessions.find_sessions_by_end(moment(0), moment(50))] == [1]
+
+
+def test_a_method_of_another_kind_of_store_names_the_right_one() -> None:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in").group_by_key()
+    grouped.count(store=stores.IN_MEMORY("rows"))
+    grouped.windowed_by(TimeWindows(10)).count(store=stores.IN_MEMORY("windows"))
+    grouped.windowed_by(SessionWindows(5)).count(store=stores.IN_MEMORY("sessions"))
+    with TopologyTestDriver(builder.build()) as driver:
+        with pytest.raises(AttributeError, match=r"'fetch'. Here it is get\(key\)"):
+            driver.key_value_store("rows").fetch("a", 0)
+        with pytest.raises(AttributeError, match=r"'get'. Here it is fetch\(key, window_start\)"):
+            driver.window_store("windows").get("a")
+        with pytest.raises(AttributeError, match=r"'get'. Here it is fetch\(key\)"):
+            driver.session_store("sessions").get("a")
