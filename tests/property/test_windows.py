@@ -122,3 +122,17 @@ def test_windows_hold_what_the_model_says(
 
     expected = windowing.model(arriving)
     assert found == ({key: str(len(row)) for key, row in expected.items()} if how == "count" else expected)
+
+
+@pytest.mark.parametrize("store", ["in_memory", "rocks_db"])
+@pytest.mark.parametrize("cache_bytes", [0, 10 << 20])
+def test_a_session_from_time_0_on_counts_each_record_once(store: str, cache_bytes: int) -> None:
+    """It is looked for in segments of the cache from before time 0 on: there are none."""
+    minute = 60_000
+    sessions = Windowing(SessionWindows(5 * minute), lambda _: {})
+    settings = {"dsl.store.suppliers.class": store}
+    with running(program(sessions, "count", None), cache_bytes=cache_bytes, settings=settings) as task:
+        for time in range(3):
+            task.feed(Input("in", "k", "v", time * minute))
+        task.commit()
+        assert task.written["out"] == {b"[k@0/120000]": b"3"}
