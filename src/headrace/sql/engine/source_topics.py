@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.names import problem_with
 from headrace.sql.catalog.properties import OF_SOURCES, SourceProperties
 from headrace.sql.catalog.sources import Source
 from headrace.sql.engine.ports import Topics
@@ -22,10 +23,20 @@ def prepare_topic(statement: CreateSource | CreateAs, source: Source, topics: To
             message = f"the topic {source.topic} does not exist"
             hint = f"Make it, or write PARTITIONS=1 to have it made with {source.name}."
             raise SqlError("ddl.topic-missing", message, hint=hint)
+        _check_new(source.topic, count)
         topics.create(source.topic, count, _settings(source, properties))
     elif wanted is not None and wanted != found:
         message = f"the topic {source.topic} has {found} partitions, not {wanted}"
         raise SqlError("ddl.topic-partitions", message)
+
+
+def _check_new(topic: str, partitions: int) -> None:
+    """What no broker would make. It is said before anything is executed, where no broker is asked yet."""
+    problem = problem_with(topic)
+    if problem is not None:
+        raise SqlError("ddl.topic", f"the topic name {topic!r} is illegal: {problem}")
+    if partitions < 1:
+        raise SqlError("ddl.topic-partitions", f"the topic {topic} cannot have {partitions} partitions: 1 or more")
 
 
 def _settings(source: Source, properties: SourceProperties) -> dict[str, str]:

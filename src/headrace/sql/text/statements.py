@@ -129,7 +129,10 @@ def _insert(cursor: Cursor) -> Statement:
     columns = cursor.in_parentheses(partial(cursor.name, "a column")) if cursor.kind == "(" else ()
     if columns or cursor.kind == "VALUES":
         cursor.expect("VALUES")
-        return InsertValues(target, columns, _values(cursor))
+        values = _values(cursor)
+        if cursor.kind == ",":
+            raise cursor.error("expected ';'", hint="INSERT INTO takes one row: write a statement for each.")
+        return InsertValues(target, columns, values)
     properties = _properties(cursor) if cursor.accept("WITH") else ()
     return InsertInto(target, query(cursor), properties)
 

@@ -140,3 +140,24 @@ def test_a_row_for_a_table_that_a_query_makes_is_told_where_it_ends() -> None:
     assert done.message.startswith("1 row into the topic N, and no further: the table N is what CTAS_N_0 computes.")
     engine.execute("CREATE STREAM copy AS SELECT * FROM pages;")
     assert engine.execute("INSERT INTO copy VALUES (1, 'home');")[0].message == "1 row into COPY"
+
+
+@pytest.mark.parametrize(
+    ("properties", "code", "said"),
+    [
+        ("KAFKA_TOPIC='a b', PARTITIONS=1", "ddl.topic", "the topic name 'a b' is illegal"),
+        ("KAFKA_TOPIC='new', PARTITIONS=0", "ddl.topic-partitions", "the topic new cannot have 0 partitions"),
+    ],
+)
+def test_a_topic_that_no_broker_makes_is_found_before_anything_is_executed(
+    properties: str, code: str, said: str
+) -> None:
+    engine = Engine()
+    error = error_of(engine, f"{PAGES} CREATE STREAM s (id INT KEY) WITH (VALUE_FORMAT='JSON', {properties});")
+    assert (error.code, error.message.startswith(said)) == (code, True)
+    assert not engine.catalog.sources
+
+
+def test_an_insert_takes_one_row() -> None:
+    error = error_of(Engine(), f"{PAGES} INSERT INTO pages VALUES (1, 'a'), (2, 'b');")
+    assert error.hint == "INSERT INTO takes one row: write a statement for each."
