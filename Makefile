@@ -4,8 +4,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 CASES ?= ../shared/conformance
 SQL_CASES ?= ../shared/ksql-cases/qtt
-# One more than there are cores: tests wait for processes and brokers as often as they compute.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# More than there are cores: tests wait for processes and brokers as often as they compute.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 
 .PHONY: demo demo-sql test test-kafka check conformance conformance-kafka conformance-spark sql-kafka faults faults-kafka docs bench bench-kafka format clean
 
