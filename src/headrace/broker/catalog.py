@@ -113,9 +113,9 @@ class Catalog:
         try:
             with _explained(path), self._alone():
                 self._prepare()
+                self._file = self._present_file()
             if verify:
                 self.verify()
-            self._file = self._present_file()
         except BaseException:
             self.close()
             raise
@@ -128,6 +128,7 @@ class Catalog:
             connection.execute("BEGIN IMMEDIATE")
         connection.begin_sealing()
         try:
+            self.check_in_place()
             yield connection
             with _explained(self.path):
                 commits = connection.seal()
@@ -139,11 +140,14 @@ class Catalog:
                 raise _explanation(error, self.path) from error
             raise
         if commits is not None:
+            # The number is found by its path: it must not be that of a catalog which has taken the place of this one.
+            self.check_in_place()
             self._count.write(commits)
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """One moment of the catalog, however many questions are asked. Keep it short: it holds back checkpoints."""
+        self.check_in_place()
         connection = self._connection()
         with _explained(self.path):
             connection.execute("BEGIN")

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from headrace.broker import leases
 from headrace.broker.embedded import EmbeddedBroker
-from headrace.broker.port import Outcome
+from headrace.broker.port import NewRecord, Outcome
 from headrace.errors import ArgumentError, BrokerGoneError, FencedError, LeaseHeldError
 from tests.unit.broker.scene import FakeClock, batch
 
@@ -172,3 +173,32 @@ def test_a_directory_that_is_removed_or_made_again_is_no_longer_held(tmp_path: P
             pass
         with pytest.raises(BrokerGoneError):
             lease.renew()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda broker: broker.append([NewRecord("in", b"k", b"lost")]),
+        lambda broker: broker.create_topic("more"),
+        lambda broker: broker.delete_topic("in"),
+        lambda broker: broker.topics(),
+    ],
+    ids=["append", "create", "delete", "read"],
+)
+def test_who_had_a_directory_open_does_no_harm_to_the_one_that_took_its_place(
+    tmp_path: Path, use: Callable[[EmbeddedBroker], object]
+) -> None:
+    home = tmp_path / "data"
+    with EmbeddedBroker(home) as old:
+        old.create_topic("in")
+        for _ in range(30):
+            old.append([NewRecord("in", b"k", b"old")])
+        home.rename(tmp_path / "put aside")
+        with EmbeddedBroker(home) as new:
+            new.create_topic("in")
+            new.append([NewRecord("in", b"k", b"new")])
+        with pytest.raises(BrokerGoneError, match="was removed or replaced while it was in use"):
+            use(old)
+    with EmbeddedBroker(home) as new:
+        assert new.topics() == {"in": 1}
+        assert new.end_offsets([("in", 0)]) == {("in", 0): 1}
