@@ -136,6 +136,13 @@ class BrokerUnreachableError(BrokerError):
     """Kafka does not answer, or the part of it that is needed: wait and try again. What was sent may have arrived."""
 
 
+class AuthenticationError(BrokerUnreachableError, ConfigError):
+    """Kafka does not accept who we say we are, or we do not accept it: correct the settings, or what the cluster knows.
+
+    Java: AuthenticationException.
+    """
+
+
 class BrokerGoneError(BrokerError):
     """The directory of the embedded broker was removed or replaced while it was open."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.broker.config import BrokerConfig
 from headrace.errors import ConfigError
@@ -149,6 +149,31 @@ def producer_settings(config: BrokerConfig) -> dict[str, Any]:
 def admin_settings(config: BrokerConfig) -> dict[str, Any]:
     """For an admin client."""
     return _settings(config, ("admin.",))
+
+
+class Identity(NamedTuple):
+    """Who a client is to the cluster, as far as its settings tell."""
+
+    principal: str
+    way: str
+    """How it says so: the security protocol, and with SASL the mechanism."""
+
+
+def identity(config: BrokerConfig) -> Identity:
+    """That of an admin client, which is most often that of all.
+
+    >>> settings = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "alice"}
+    >>> identity(BrokerConfig("localhost:9092", settings))
+    Identity(principal='User:alice', way='SASL_SSL PLAIN')
+    """
+    chosen = admin_settings(config)
+    protocol = str(chosen.get("security.protocol", "PLAINTEXT")).upper()
+    if protocol.startswith("SASL"):
+        mechanism = str(chosen.get("sasl.mechanism") or chosen.get("sasl.mechanisms", "GSSAPI"))
+        user = chosen.get("sasl.username")
+        return Identity("the user of the token" if user is None else f"User:{user}", f"{protocol} {mechanism}")
+    has_certificate = any(name.startswith(("ssl.certificate", "ssl.keystore")) for name in chosen)
+    return Identity("the user of the certificate" if has_certificate else "User:ANONYMOUS", protocol)
 
 
 def given(config: BrokerConfig, name: str, *prefixes: str) -> object | None:

@@ -25,15 +25,19 @@ from headrace.broker.kafka.client_settings import (
     consumer_settings,
     given,
     hidden,
+    identity,
     producer_settings,
 )
-from headrace.broker.kafka.failures import CREDENTIALS, NOT_NOW, UNREACHABLE, failure, refused, unreachable
+from headrace.broker.kafka.failures import CREDENTIALS, NOT_NOW, UNREACHABLE, denied, failure, refused, unreachable
 from headrace.errors import ConfigError, HeadraceError, InternalError
 
 _logger = logging.getLogger("headrace.broker.kafka.librdkafka")
 _API_TIMEOUT_MS = 60_000
 _PAUSE = 0.1
+_LOOK_SECONDS = 1.0
+"""How long an answer is waited for before it is looked whether none can come."""
 _NO_GROUP = "headrace-reads-without-a-group"
+"""librdkafka wants a group of every consumer. Nothing is ever asked of this one, so that nobody has to allow it."""
 _T = TypeVar("_T")
 
 
@@ -128,12 +132,33 @@ class Clients:
 
     def answer(self, future: Future[_T], what: str) -> _T:
         """The same of what was asked already, once."""
-        try:
-            found = future.result(self.timeout + 5)
-        except FutureTimeout:
-            raise self.silent(what) from None
-        except KafkaException as error:
-            raise self.failure(error, what) from error
+        deadline = time.monotonic() + self.timeout + 5
+        with self.told(what):
+            while True:
+                try:
+                    found = future.result(_LOOK_SECONDS)
+                    break
+                except FutureTimeout:
+                    if self._is_refused() or time.monotonic() > deadline:
+                        raise self.silent(what) from None
+        self._complaint = None
+        return found
+
+    def patiently(self, ask: Callable[[float], _T]) -> _T:
+        """What is answered to a question that is given so many seconds. It has ever more of them, up to the timeout.
+
+        For those that nobody can interrupt: that we are not let in is seen in between.
+        """
+        deadline, seconds = time.monotonic() + self.timeout, _LOOK_SECONDS
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                found = ask(max(min(seconds, left), 0.001))
+                break
+            except KafkaException as error:
+                if left <= seconds or error.args[0].code() not in UNREACHABLE or self._is_refused():
+                    raise
+            seconds *= 2
         self._complaint = None
         return found
 
@@ -142,7 +167,7 @@ class Clients:
         kafka_error = error.args[0] if isinstance(error, KafkaException) else error
         if kafka_error.code() in UNREACHABLE:
             return self.silent(what, kafka_error)
-        return failure(kafka_error, what, self.address)
+        return failure(kafka_error, what, self.address, identity(self.config))
 
     @contextmanager
     def told(self, what: str) -> Iterator[None]:
@@ -152,14 +177,27 @@ class Clients:
         except KafkaException as error:
             raise self.failure(error, what) from error
 
+    def denied(self, what: str, detail: str) -> HeadraceError:
+        """Our error for what we may not do."""
+        return denied(what, identity(self.config), detail)
+
     def silent(self, what: str, error: KafkaError | None = None) -> HeadraceError:
         """Our error where nobody answers: the reason is what the clients complained of last."""
         self.outages += 1
+        is_refused = self._is_refused()
         seen = self._complaint or error
         detail = None if seen is None else hidden(f"{seen.str()} ({seen.name()})", self.config.settings)
-        if self._complaint is not None and self._complaint.code() in CREDENTIALS:
-            return refused(what, self.address, detail or "")
+        if is_refused:
+            return refused(what, self.address, identity(self.config), detail or "")
         return unreachable(what, self.address, detail)
+
+    def _is_refused(self) -> bool:
+        """Whether the last that was heard is that no session can be opened. An admin client tells when it is asked."""
+        with self._lock:
+            admin = self._admin
+        if admin is not None:
+            admin.poll(0)
+        return self._complaint is not None and self._complaint.code() in CREDENTIALS
 
     def close(self) -> None:
         """End the admin client; who asked for others closes those."""
@@ -179,8 +217,10 @@ class Clients:
 
     def on_error(self, error: KafkaError) -> None:
         """Remember what a client complains of, for when nobody answers."""
-        # That all brokers are down says less than the reason, which came before it.
-        if error.code() != KafkaError._ALL_BROKERS_DOWN or self._complaint is None:
+        # That all brokers are down, or this one has gone, says less than the reason, which came before it.
+        known = self._complaint
+        is_vague = error.code() == KafkaError._ALL_BROKERS_DOWN or (known is not None and known.code() in CREDENTIALS)
+        if known is None or not is_vague or error.code() in CREDENTIALS:
             self._complaint = error
         _logger.debug("%s", hidden(str(error), self.config.settings))
 

@@ -266,7 +266,7 @@ class ControlReader:
             elif error.code() == KafkaError._PARTITION_EOF:
                 self._position = max(self._position, message.offset())
             elif not error.retriable() and error.code() not in _PASSING:
-                raise self._clients.failure(error, f"cannot read {self.topic}")
+                raise self._clients.failure(error, f"cannot read {self.topic} as the group {self.application}")
         return has_news
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError
 
+from headrace.broker.kafka.client_settings import Identity
 from headrace.errors import (
     ArgumentError,
+    AuthenticationError,
     BrokerError,
     BrokerUnreachableError,
     ConfigError,
@@ -62,7 +64,7 @@ NOT_NOW = frozenset(
 )
 """The cluster answered, did nothing, and will do it in a moment."""
 
-_DENIED = frozenset(
+DENIED = frozenset(
     {
         KafkaError.TOPIC_AUTHORIZATION_FAILED,
         KafkaError.GROUP_AUTHORIZATION_FAILED,
@@ -70,6 +72,7 @@ _DENIED = frozenset(
         KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
     }
 )
+"""What an ACL is missing for."""
 CREDENTIALS = frozenset(
     {
         KafkaError._AUTHENTICATION,
@@ -94,17 +97,15 @@ _BAD_SETTING = frozenset({KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION
 _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.RECORD_LIST_TOO_LARGE})
 
 
-def failure(error: KafkaError, what: str, address: str) -> HeadraceError:
+def failure(error: KafkaError, what: str, address: str, identity: Identity) -> HeadraceError:
     """Our error for librdkafka's: by what the caller can do about it."""
     code, detail = error.code(), f"{error.str()} ({error.name()})"
     if code in UNREACHABLE:
         return unreachable(what, address, detail)
-    if code in _DENIED:
-        return BrokerError(
-            f"{what}: the cluster denies it", detail=detail, hint="Ask for an ACL that allows it, for this user."
-        )
+    if code in DENIED:
+        return denied(what, identity, detail)
     if code in CREDENTIALS:
-        return refused(what, address, detail)
+        return refused(what, address, identity, detail)
     if code in FENCED:
         return FencedError(f"{what}: a newer process has taken over", detail=detail)
     return _of_the_request(code, what, detail)
@@ -116,10 +117,17 @@ def unreachable(what: str, address: str, detail: str | None) -> BrokerUnreachabl
     return BrokerUnreachableError(f"{what}: Kafka at {address} does not answer", detail=detail, hint=hint)
 
 
-def refused(what: str, address: str, detail: str) -> ConfigError:
+def refused(what: str, address: str, identity: Identity, detail: str) -> AuthenticationError:
     """The cluster does not accept who we say we are, or we do not accept it."""
     hint = "Check security.protocol, the sasl. settings (mechanism, user, password) and the ssl. settings."
-    return ConfigError(f"{what}: no session with Kafka at {address} can be opened", detail=detail, hint=hint)
+    message = f"{what}: authentication with Kafka at {address} failed ({identity.way}, {identity.principal})"
+    return AuthenticationError(message, detail=detail, hint=hint)
+
+
+def denied(what: str, identity: Identity, detail: str) -> BrokerError:
+    """The cluster knows who we are, and that we may not."""
+    hint = f"Ask for an ACL that allows it to {identity.principal}."
+    return BrokerError(f"{what}: the cluster denies it to {identity.principal}", detail=detail, hint=hint)
 
 
 def _of_the_request(code: int, what: str, detail: str) -> HeadraceError:

@@ -21,7 +21,7 @@ _PAUSE_SECONDS = 0.02
 def counts(clients: Clients) -> dict[str, int]:
     """The names of all topics and their numbers of partitions."""
     with clients.told("list the topics"):
-        found = clients.admin().list_topics(timeout=clients.timeout)
+        found = clients.patiently(lambda seconds: clients.admin().list_topics(timeout=seconds))
     return {
         name: len(topic.partitions)
         for name, topic in sorted(found.topics.items())

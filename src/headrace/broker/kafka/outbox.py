@@ -7,6 +7,8 @@ import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from confluent_kafka.admin import AclOperation
+
 from headrace.broker.kafka.chunks import raw_records
 from headrace.broker.kafka.following import FollowingPublisher
 from headrace.broker.kafka.limits import TopicLimits
@@ -15,6 +17,7 @@ from headrace.broker.kafka.publishing import fence, parts_of, patience
 from headrace.broker.kafka.sending import chunks_of
 from headrace.broker.kafka.staging import FileSink, HeldSink, Sink, StageWriter, staged_of
 from headrace.broker.kafka.staging_sweep import file_name
+from headrace.broker.kafka.topics import check_allowed
 from headrace.broker.port import Decision, Handover, Outcome, Stage, TopicPartition
 from headrace.errors import BrokerUnreachableError, StoreError
 from headrace.records import RawRecord
@@ -164,6 +167,7 @@ class KafkaOutbox:
         with self._lock:
             found = self._limits.get(topic)
             if found is None or partition >= found.partitions:
+                check_allowed(self._clients, topic, AclOperation.WRITE)
                 described = self._log.describe_topic(topic)
                 widest = int(described.config.get("max.message.bytes", _WIDEST)) - _OVERHEAD
                 needs_key = "compact" in described.config.get("cleanup.policy", "delete")

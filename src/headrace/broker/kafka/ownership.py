@@ -12,11 +12,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from confluent_kafka.admin import AclOperation
+
 from headrace.broker.kafka import groups, staging_sweep
 from headrace.broker.kafka.chunks import Chunk
 from headrace.broker.kafka.control import CONFIG, SUFFIX, ControlTopics, OwnerRecord, control_topic
 from headrace.broker.kafka.owned import OwnedApplication, fenced
 from headrace.broker.kafka.publishing import Publishers, fence_unfinished
+from headrace.broker.kafka.topics import check_allowed
 from headrace.broker.leases import has_ended, process_mark
 from headrace.broker.port import Decided, OffsetAndMetadata, Owner, TopicPartition
 from headrace.errors import FencedError, LeaseHeldError, TopicExistsError, UnknownTopicError
@@ -74,6 +77,7 @@ class KafkaOwnership:
         with suppress(TopicExistsError):
             if not self.has_topic(application):
                 self._log.create_topic(control_topic(application), 1, CONFIG)
+        check_allowed(self._clients, control_topic(application), AclOperation.READ, AclOperation.WRITE)
         groups.check_empty(self._clients, application)
         owned = OwnedApplication(self._clients, self.topics.reader(application), self._directory, self.held)
         record = owned.take(lambda last: _record(last, note), lambda: fence_unfinished(self._clients, owned.reader))

@@ -9,6 +9,7 @@ from typing import Any
 
 from confluent_kafka import TopicCollection
 from confluent_kafka.admin import (
+    AclOperation,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
@@ -42,6 +43,17 @@ def create(clients: Clients, name: str, partitions: int, config: Mapping[str, ob
     what = f"create the topic {name}"
     clients.ask(what, lambda: clients.admin().create_topics([new], request_timeout=clients.timeout)[name])
     _wait(clients, what, lambda: counts(clients).get(name) == partitions)
+
+
+def check_allowed(clients: Clients, name: str, *operations: AclOperation) -> None:
+    """Refuse a topic with which we may not do that: in a transaction it would be told late, and of no topic."""
+    described = _described(clients, name)
+    # None where the cluster does not tell.
+    allowed = described.authorized_operations
+    missing = [] if allowed is None else [each.name for each in operations if each not in allowed]
+    if missing:
+        what = f"{' and '.join(missing).lower()} the topic {name}"
+        raise clients.denied(what, detail=f"Allowed: {', '.join(sorted(each.name.lower() for each in allowed))}.")
 
 
 def delete(clients: Clients, name: str) -> None:
@@ -87,9 +99,7 @@ def _alter_settings(clients: Clients, name: str, config: Mapping[str, object | N
 def describe(clients: Clients, name: str) -> TopicDescription:
     """Settings and offsets. How many bytes there are no client is told; records are counted by offsets."""
     check_name(name, "topic")
-    what, ask, asked = f"describe the topic {name}", clients.admin().describe_topics, TopicCollection([name])
-    with _known(name):
-        found: Any = clients.ask(what, lambda: ask(asked, request_timeout=clients.timeout)[name])
+    found = _described(clients, name)
     places = [(name, each.id) for each in found.partitions]
     starts, ends = offsets.starts(clients, places), offsets.next_offsets(clients, places)
     partitions = tuple(
@@ -99,6 +109,13 @@ def describe(clients: Clients, name: str) -> TopicDescription:
         for number, place in enumerate(sorted(places))
     )
     return TopicDescription(name, _settings(clients, name), partitions, str(found.topic_id))
+
+
+def _described(clients: Clients, name: str) -> Any:
+    ask, options = clients.admin().describe_topics, {"request_timeout": clients.timeout}
+    options["include_authorized_operations"] = True
+    with _known(name):
+        return clients.ask(f"describe the topic {name}", lambda: ask(TopicCollection([name]), **options)[name])
 
 
 def _settings(clients: Clients, name: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from confluent_kafka import KafkaException
 
-from headrace.broker.kafka.failures import AFTER_FENCING
+from headrace.broker.kafka.failures import AFTER_FENCING, DENIED
 from headrace.broker.port import Outcome
 from headrace.errors import BrokerUnreachableError
 from headrace.failpoints import reach
@@ -78,6 +78,8 @@ class Session:
                 producer.commit_transaction(self._clients.timeout)
             except KafkaException as error:
                 self.discard()
+                if error.args[0].code() in DENIED:
+                    raise self._clients.failure(error, f"a transaction of {self.transactional_id}") from error
                 if error.args[0].code() in AFTER_FENCING:
                     with suppress(BrokerUnreachableError):
                         self._opened()
@@ -104,6 +106,8 @@ class Session:
                 producer.list_topics(self._topic, self._clients.timeout)
                 producer.init_transactions(self._clients.timeout)
             except KafkaException as error:
+                # What it complained of meanwhile.
+                producer.poll(0)
                 raise self._clients.failure(error, f"cannot begin a session of {self.transactional_id}") from error
             self._check()
             self._producer = producer
