@@ -10,12 +10,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from headrace import Streams, StreamsBuilder, Topology, serdes
 from headrace.broker import open_broker
 from headrace.broker.port import NewRecord
 
 SECONDS = 120.0
 IS_LONG = os.environ.get("HEADRACE_FAULTS") == "long"
+long = pytest.mark.skipif(not IS_LONG, reason="takes long: HEADRACE_FAULTS=long, make faults-kafka")
 _LONG = serdes.long()
 KEYS = [f"key-{number}" for number in range(8)]
 
@@ -30,7 +33,7 @@ class CountingApp:
     """The application of a name, and its topics. ``address`` is where we look; the application may go another way."""
 
     def __init__(self, address: str, name: str, directory: Path) -> None:
-        self.address, self.name, self._directory = address, name, directory
+        self.address, self.name, self.directory = address, name, directory
         self._sent: Counter[str] = Counter()
 
     def make_topics(self, partitions: int = 2) -> None:
@@ -42,7 +45,7 @@ class CountingApp:
         config = {
             "application.id": self.name,
             "bootstrap.servers": self.address,
-            "state.dir": self._directory / "state",
+            "state.dir": self.directory / "state",
             "processing.guarantee": "exactly_once_v2",
             "consumer.default.api.timeout.ms": 8_000,
             "admin.default.api.timeout.ms": 8_000,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import (
+    Consumer,
     ConsumerGroupState,
     ConsumerGroupTopicPartitions,
     KafkaError,
@@ -18,6 +19,7 @@ from headrace.broker import port
 from headrace.broker.kafka import metadata, offsets
 from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.exact_offsets import committed_by
+from headrace.broker.kafka.failures import DENIED
 from headrace.broker.port import OffsetAndMetadata
 from headrace.errors import ArgumentError, BrokerError, LeaseHeldError
 from headrace.names import check_name
@@ -88,7 +90,8 @@ def asking(
         if not places:
             return {}
         found = clients.until_it_can(
-            f"ask for the offsets of the group {group}", lambda: committed_by(consumer, places, clients.timeout)
+            f"ask for the offsets of the group {group}",
+            lambda: clients.patiently(lambda seconds: _committed(consumer, places, seconds)),
         )
         return {place: OffsetAndMetadata(*found[place]) for place in sorted(found)}
 
@@ -96,6 +99,19 @@ def asking(
         yield ask
     finally:
         consumer.close()
+
+
+def _committed(
+    consumer: Consumer, places: list[port.TopicPartition], seconds: float
+) -> dict[port.TopicPartition, tuple[int, str]]:
+    try:
+        return committed_by(consumer, places, seconds)
+    except KafkaException:
+        # A consumer that may not use its group goes on looking for it, and says so beside the records.
+        heard = consumer.poll(0)
+        if heard is not None and heard.error() is not None and heard.error().code() in DENIED:
+            raise KafkaException(heard.error()) from None
+        raise
 
 
 def names(clients: Clients) -> list[str]:

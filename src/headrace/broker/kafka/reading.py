@@ -25,6 +25,8 @@ MOST_OF_ONE = 2
 """How many of them for one partition."""
 _WAIT = 0.5
 _CHANGELOG = "-changelog"
+_PASSING = UNREACHABLE | {KafkaError.GROUP_AUTHORIZATION_FAILED}
+"""What does not end a range. That the group is denied does not matter: no group is needed, librdkafka looks for it."""
 _SETTINGS = {
     # The end of a partition is an event: without it nobody learns that the last offsets of a range are empty.
     "enable.partition.eof": True,
@@ -116,7 +118,7 @@ class PartitionReader:
     def _on_error(self, error: KafkaError) -> None:
         """Called inside ``poll``: for instance when there is no such topic, or it may not be read."""
         self._clients.on_error(error)
-        if error.code() not in UNREACHABLE and error.code() not in CREDENTIALS:
+        if error.code() not in _PASSING and error.code() not in CREDENTIALS:
             self._failed = error
 
     def _heed(self, events: list[Message], end: int) -> None:
@@ -129,7 +131,7 @@ class PartitionReader:
                 assert reached is not None
                 self._reached = max(self._reached, reached)
                 self._check_end(reached, end)
-            elif error.code() not in UNREACHABLE:
+            elif error.code() not in _PASSING:
                 raise self._failure(error)
 
     def _check_end(self, reached: int, end: int) -> None:
