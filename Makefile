@@ -47,6 +47,7 @@ faults: $(READY)
 	$(BIN)/python -m tests.integration.spark.random_kills --kills 200
 
 faults-kafka: $(READY)
+	HEADRACE_FAULTS=long $(BIN)/pytest -q -n 0 tests/kafka
 	$(BIN)/python -m tests.kafka.chaos
 
 docs: $(READY)

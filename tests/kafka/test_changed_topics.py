@@ -14,7 +14,7 @@ from headrace import Streams
 from headrace.broker import open_broker
 from headrace.broker.port import Broker
 from headrace.errors import InternalTopicError, MissingSourceTopicError, OffsetError, UpgradeError
-from tests.kafka.running import SECONDS, CountingApp, wait_for
+from tests.kafka.running import SECONDS, CountingApp, long, wait_for
 
 
 @pytest.fixture
@@ -83,3 +83,21 @@ def test_an_internal_topic_with_another_number_of_partitions_is_refused(app: Cou
     with pytest.raises(InternalTopicError) as raised:
         run(app)
     assert f"{app.name}-counts-changelog has 5 partitions, 2 are needed" in str(raised.value.detail)
+
+
+@long
+def test_a_source_topic_that_is_made_anew_ends_a_run_and_is_read_as_a_whole_by_the_next(
+    app: CountingApp, broker: Broker
+) -> None:
+    with app.streams() as streams:
+        streams.run_until_idle()
+        broker.delete_topic(f"{app.name}-in")
+        broker.create_topic(f"{app.name}-in", 2)
+        app.send()
+        error = ended_by(streams)
+    assert isinstance(error, MissingSourceTopicError | OffsetError)
+    assert f"{app.name}-in" in str(error)
+
+    # The cluster forgets what a group had read of a topic that is deleted.
+    run(app)
+    app.wait_until_counted()
