@@ -45,7 +45,6 @@ class Grouping:
         if where is not None:
             self._visit_all(where, "WHERE")
         for each in self.by:
-            self._check_no_aggregate(each)
             self._visit_all(each, "GROUP BY")
         loose = [] if having is None else [each for each in self._visit_all(having, "HAVING") if each not in self.by]
         self._check(wrong, loose)
@@ -93,11 +92,6 @@ class Grouping:
         for part in parts(node):
             self._collect(part, aggregate, in_group, found)
 
-    def _check_no_aggregate(self, expression: Expression) -> None:
-        for call in aggregates_in(expression, self.functions):
-            message = f"GROUP BY cannot have aggregates, and {call.name} is one"
-            raise SqlError("agg.nested", message, offset=call.at)
-
     def _check_bound(self, column: Column) -> None:
         if self.makes_windows and column.name in WINDOW_BOUNDS:
             message = (
@@ -116,11 +110,3 @@ class Grouping:
                 message = f"{names} in {clause} is neither grouped nor aggregated"
                 hint = "Add it to GROUP BY, or take it out."
                 raise SqlError("agg.not-grouped", message, hint=hint, offset=wrong[0].at)
-
-
-def aggregates_in(expression: Expression, functions: Registry) -> Iterator[Call]:
-    """The aggregates in an expression; an error for a function that is not known."""
-    if isinstance(expression, Call) and functions.kind(expression.name, expression.at) is Kind.AGGREGATE:
-        yield expression
-    for part in parts(expression):
-        yield from aggregates_in(part, functions)

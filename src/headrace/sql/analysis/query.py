@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.sql.analysis.grouping import aggregates_in
+from headrace.sql.analysis.clauses import calls_of, check_clauses
 from headrace.sql.analysis.joins import Joined, join_tree
 from headrace.sql.analysis.projection import check_names, named_items
 from headrace.sql.analysis.scope import Scope, scope_of
@@ -12,6 +12,7 @@ from headrace.sql.analysis.table_functions import table_functions
 from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.errors import SqlError
 from headrace.sql.formats.format_info import KAFKA
+from headrace.sql.functions.declare import Kind
 from headrace.sql.functions.registry import Registry
 from headrace.sql.tree.expressions import Call, Expression, IntegerLiteral, NullLiteral
 from headrace.sql.tree.queries import AllColumns, AllFields, Emit, Join, Query, Selected, SelectItem, Window
@@ -50,6 +51,7 @@ def analysed(query: Query, catalog: Catalog, functions: Registry, *, is_persiste
     """The query with the source of each name; an error for what it cannot mean."""
     scope = scope_of(query, catalog)
     _check_aliases(query, scope)
+    check_clauses(query, functions)
     items = named_items(query.items, scope)
     joins = tuple(Join(each.kind, each.source, scope.qualified(each.condition), each.within) for each in query.joins)
     where, having = _qualified(scope, query.where), _qualified(scope, query.having)
@@ -104,7 +106,7 @@ def _qualified(scope: Scope, expression: Expression | None) -> Expression | None
 
 def _implied_group(items: tuple[SelectItem, ...], functions: Registry) -> tuple[Expression, ...]:
     selected = (item.expression for item in items if isinstance(item, Selected))
-    return (EVERYTHING,) if any(any(aggregates_in(each, functions)) for each in selected) else ()
+    return (EVERYTHING,) if any(any(calls_of(Kind.AGGREGATE, each, functions)) for each in selected) else ()
 
 
 def _check_columns(query: Analysis) -> None:

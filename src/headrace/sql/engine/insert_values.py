@@ -9,6 +9,7 @@ from typing import Any
 from headrace.errors import SerializationError
 from headrace.near_names import did_you_mean
 from headrace.serde.registry import SchemaRegistry
+from headrace.sql.analysis.clauses import check_calls
 from headrace.sql.analysis.typing import type_of
 from headrace.sql.catalog.sources import Source
 from headrace.sql.compile import value
@@ -99,6 +100,7 @@ def _value(expression: Expression, column: Column, functions: Registry) -> Any:
         if each.source is not None:
             message = f"{each.source} is no stream, table or alias here: VALUES are not of any row"
             raise SqlError("name.source", message, offset=each.at)
+    check_calls("VALUES", (expression,), functions)
     type_ = type_of(expression, {}, functions)
     found = value(expression, (), functions)([], _Refusing(expression.at))
     if found is None or type_ is None:

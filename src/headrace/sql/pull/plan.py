@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from headrace.sql.analysis.clauses import calls_of
 from headrace.sql.analysis.query import Analysis, analysed
 from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
+from headrace.sql.functions.declare import Kind
 from headrace.sql.functions.registry import Registry
 from headrace.sql.planning.flow import Environment, star_columns
 from headrace.sql.planning.plans import QueryPlan
@@ -21,11 +23,13 @@ from headrace.sql.push.plan import PushPlan, planned_push
 from headrace.sql.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Part, Schema
 from headrace.sql.tree.expressions import Column as ColumnOf
 from headrace.sql.tree.expressions import Dereference, Expression
-from headrace.sql.tree.queries import AllColumns, AllFields, Query, Selected
+from headrace.sql.tree.queries import AllColumns, AllFields, Query, Selected, Window
+from headrace.sql.tree.queries import Source as Named
 from headrace.sql.tree.statements import SourceKind
 from headrace.sql.tree.types import Struct
 from headrace.sql.tree.walking import columns_of
 
+_PUSH = "Write EMIT CHANGES to be told of changes as they come."
 LIMIT_ENABLED = "ksql.query.pull.limit.clause.enabled"
 _NOT_KEPT = frozenset(name for name in PSEUDO_COLUMNS if name != ROWTIME)
 
@@ -99,21 +103,30 @@ def planned_stream_pull(query: Query, catalog: Catalog, environment: Environment
 
 
 def _check_clauses(query: Query, environment: Environment) -> None:
-    clauses = {
-        "JOIN": query.joins,
-        "WINDOW": query.window,
+    clauses: dict[str, Sequence[Named | Window | Expression | None]] = {
+        "JOIN": [each.source for each in query.joins],
+        "WINDOW": [query.window],
         "GROUP BY": query.group_by,
         "PARTITION BY": query.partition_by,
-        "HAVING": query.having,
+        "HAVING": [query.having],
     }
     for name, given in clauses.items():
-        if given:
-            hint = "Write EMIT CHANGES to be told of changes as they come."
-            raise SqlError("pull.clause", f"a query that is answered once cannot have {name}", hint=hint)
+        for at in (each.at for each in given if each is not None):
+            raise SqlError("pull.clause", f"a query that is answered once cannot have {name}", hint=_PUSH, offset=at)
     if query.limit is not None and str(environment.settings.get(LIMIT_ENABLED, True)).lower() != "true":
         raise SqlError("pull.clause", f"LIMIT is switched off: {LIMIT_ENABLED} is false")
     if query.limit is not None and query.limit < 0:
         raise SqlError("pull.clause", f"LIMIT {query.limit}: a number of rows is not negative")
+    _check_aggregates(query, environment.functions)
+
+
+def _check_aggregates(query: Query, functions: Registry) -> None:
+    """As in ksqlDB, where an aggregate is a GROUP BY of everything."""
+    for each in (item.expression for item in query.items if isinstance(item, Selected)):
+        for call in calls_of(Kind.AGGREGATE, each, functions):
+            message = f"a query that is answered once cannot have aggregates, and {call.name} is one"
+            hint = f"{_PUSH} A table keeps the result: CREATE TABLE ... AS SELECT ... GROUP BY ...;"
+            raise SqlError("pull.clause", message, hint=hint, offset=call.at)
 
 
 def _check_columns(query: Analysis) -> None:
@@ -150,8 +163,9 @@ def _row(source: Source) -> Schema:
 
 
 def _projection(query: Analysis, row: Schema, environment: Environment) -> tuple[Selected, ...]:
-    if len(query.items) > 1 and any(isinstance(item, AllColumns) for item in query.items):
-        raise SqlError("pull.clause", "* must be alone in a query that is answered once")
+    for each in query.items if len(query.items) > 1 else ():
+        if isinstance(each, AllColumns):
+            raise SqlError("pull.clause", "* must be alone in a query that is answered once", offset=each.at)
     found: list[Selected] = []
     for item in query.items:
         match item:

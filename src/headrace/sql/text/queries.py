@@ -135,6 +135,7 @@ def _grace(cursor: Cursor) -> Duration | None:
 
 
 def _window(cursor: Cursor) -> Window:
+    at = cursor.at
     if cursor.kind == NAME:
         cursor.take()  # A window may have a name; nothing refers to it.
     kinds = {kind.value for kind in WindowKind}
@@ -151,7 +152,7 @@ def _window(cursor: Cursor) -> Window:
     retention = duration(cursor) if cursor.accept(",", "RETENTION") else None
     grace = duration(cursor) if cursor.accept(",", "GRACE", "PERIOD") else None
     cursor.expect(")")
-    return Window(kind, size, advance, retention, grace)
+    return Window(kind, size, advance, retention, grace, at=at)
 
 
 def _grouping(cursor: Cursor) -> tuple[Expression, ...]:

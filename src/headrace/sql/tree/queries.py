@@ -68,6 +68,7 @@ class Window:
     advance: Duration | None = None
     retention: Duration | None = None
     grace: Duration | None = None
+    at: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ def test_a_key_that_is_not_given_is_null() -> None:
         ("INSERT INTO typed (d) VALUES (123.456);", "insert.values"),
         ("INSERT INTO typed (v) VALUES (CAST('x' AS INT));", "insert.values"),
         ("INSERT INTO typed (v) VALUES (v + 1);", "name.column"),
+        ("INSERT INTO typed (v) VALUES (COUNT(1));", "agg.nested"),
+        ("INSERT INTO typed (v) VALUES (EXPLODE(ARRAY[1]));", "agg.table-function"),
     ],
 )
 def test_what_does_not_fit_is_refused(statement: str, code: str) -> None:

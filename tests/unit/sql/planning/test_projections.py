@@ -111,6 +111,9 @@ def test_table_functions_are_columns_of_a_step_before_the_projection() -> None:
         "SELECT id, CASE WHEN true THEN EXPLODE(tags) END FROM s",
         "SELECT id, EXPLODE(ARRAY[id]), COUNT(*) FROM s GROUP BY id",
         "SELECT id, EXPLODE(ARRAY[id]) FROM t",
+        "SELECT * FROM s WHERE EXPLODE(ARRAY[1]) = 1",
+        "SELECT * FROM s PARTITION BY EXPLODE(tags)",
+        "SELECT id, COUNT(*) FROM s GROUP BY id HAVING EXPLODE(ARRAY[1]) = 1",
     ],
 )
 def test_table_functions_are_refused_where_they_make_no_sense(query: str) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from headrace.sql import SqlError, parse
 from headrace.sql.planning import steps as s
-from headrace.sql.pull.plan import PullPlan, planned_pull
+from headrace.sql.pull.plan import PullPlan, planned_pull, planned_stream_pull
 from headrace.sql.pull.where import KeyLookup, RangeScan
 from headrace.sql.text.format import shown
 from headrace.sql.tree.statements import Select
@@ -147,3 +148,40 @@ def test_what_cannot_be_answered_at_once_is_refused(query: str, code: str, setti
     with pytest.raises(SqlError) as caught:
         pulled(f"SELECT {query};", **settings)
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("query", "code", "message"),
+    [
+        ("SELECT | COUNT(*) FROM n;", "pull.clause", "a query that is answered once cannot have aggregates"),
+        ("SELECT id, 1 + | COUNT(n) FROM n WHERE id = 'a';", "pull.clause", "and COUNT is one"),
+        ("SELECT CASE WHEN | COUNT(*) > 1 THEN 1 END FROM n;", "pull.clause", "and COUNT is one"),
+        ("SELECT * FROM n WHERE | COUNT(n) > 1;", "agg.nested", "WHERE cannot have aggregates, and COUNT is one"),
+        ("SELECT * FROM n WHERE id IN (| LATEST(id, 1));", "agg.nested", "and LATEST is one"),
+        (
+            "SELECT * FROM n WHERE id = | EXPLODE(ARRAY['a']);",
+            "agg.table-function",
+            "WHERE cannot have table functions",
+        ),
+        ("SELECT | EXPLODE(ARRAY[n]) FROM n;", "agg.table-function", "EXPLODE cannot be used on a table"),
+        ("SELECT * FROM n GROUP BY | id;", "pull.clause", "cannot have GROUP BY"),
+        ("SELECT * FROM n HAVING | n > 1;", "pull.clause", "cannot have HAVING"),
+        ("SELECT * FROM n PARTITION BY | n;", "pull.clause", "cannot have PARTITION BY"),
+        ("SELECT * FROM w WINDOW | SESSION (1 HOUR);", "pull.clause", "cannot have WINDOW"),
+        ("SELECT * FROM n JOIN | i ON n.n = i.n;", "pull.clause", "cannot have JOIN"),
+        ("SELECT n, | * FROM n;", "pull.clause", "* must be alone"),
+    ],
+)
+def test_what_is_refused_is_shown_where_it_stands(query: str, code: str, message: str) -> None:
+    with pytest.raises(SqlError, match=re.escape(message)) as caught:
+        pulled(query.replace("| ", ""))
+    assert (caught.value.code, caught.value.offset) == (code, query.index("|"))
+
+
+def test_a_stream_is_not_aggregated_at_once_either() -> None:
+    session = Session(TABLES)
+    (parsed,) = parse("SELECT COUNT(*) FROM s;")
+    assert isinstance(parsed.statement, Select)
+    with pytest.raises(SqlError, match="cannot have aggregates, and COUNT is one") as caught:
+        planned_stream_pull(parsed.statement.query, session.catalog, session.environment)
+    assert caught.value.code == "pull.clause"
