@@ -6,7 +6,7 @@ The settings themselves, with defaults and ranges, are listed in ``headrace.sett
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -218,12 +218,20 @@ def _may_be_own(name: Any) -> bool:
 
 
 def _near(name: Any) -> str | None:
-    """The setting that was probably meant: spelled nearly alike, and alike in the first word."""
-    public = [known for known in SETTINGS if not known.startswith("__")]
+    return near_setting(name, SETTINGS)
+
+
+def near_setting(name: Any, known: Iterable[str], *, cutoff: float = 0.7) -> str | None:
+    """The one of ``known`` that was probably meant: spelled nearly alike, and alike in the first word.
+
+    >>> near_setting("num_stream_thread", ["num.stream.threads"]), near_setting("my.threads", ["num.stream.threads"])
+    ('num.stream.threads', None)
+    """
+    public = [each for each in known if not each.startswith("__")]
     spelled = str(name).lower().replace("_", ".").replace("-", ".")
-    for known in difflib.get_close_matches(spelled, public, n=3, cutoff=0.7):
-        if difflib.get_close_matches(spelled.partition(".")[0], [known.partition(".")[0]], cutoff=0.75):
-            return known
+    for near in difflib.get_close_matches(spelled, public, n=3, cutoff=cutoff):
+        if difflib.get_close_matches(spelled.partition(".")[0], [near.partition(".")[0]], cutoff=0.75):
+            return near
     return None
 
 

@@ -18,10 +18,11 @@ from headrace.sql.processing_log import ProcessingLog
 from headrace.sql.pull.plan import planned_stream_pull
 from headrace.sql.push.plan import PushPlan, planned_push
 from headrace.sql.push.run import push_topology
+from headrace.sql.settings import OFFSET_RESET
 from headrace.sql.tree.queries import Query
 from headrace.sql.tree.statements import SourceKind
 
-_FROM_THE_START = {"auto.offset.reset": "earliest", "ksql.streams.auto.offset.reset": "earliest"}
+_FROM_THE_START = dict.fromkeys(OFFSET_RESET, "earliest")
 
 
 class Asking:

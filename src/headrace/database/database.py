@@ -38,6 +38,7 @@ from headrace.sql.formats.registries import registry_from
 from headrace.sql.functions import builtin
 from headrace.sql.functions.registry import Registry
 from headrace.sql.planning.plans import StatementPlan
+from headrace.sql.settings import check_settings
 from headrace.sql.tree import statements as st
 
 _JOURNALED = (
@@ -86,6 +87,7 @@ class Database:
         check_engine(engine, spark)
         known = builtin() if functions is None else functions
         given = as_dict(settings or {}, '{"ksql.streams.auto.offset.reset": "earliest"}')
+        check_settings(given)
         self.names = Names.of(given)
         self.session = Session(read_script=text_of_file)
         self._lock = threading.RLock()

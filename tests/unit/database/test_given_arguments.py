@@ -45,3 +45,24 @@ def test_settings_are_a_dict(tmp_path: Path, settings: Any) -> None:
     with pytest.raises(ConfigError, match="the settings are a dict") as caught:
         Database(f"embedded:{tmp_path}", engine="local", settings=settings)
     assert "ksql.streams.auto.offset.reset" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("auto.ofset.reset", "auto.offset.reset"),
+        ("auto_offset_reset", "auto.offset.reset"),
+        ("ksql.stream.auto.offset.reset", "ksql.streams.auto.offset.reset"),
+        ("ksql.persistence.default.format.values", "ksql.persistence.default.format.value"),
+    ],
+)
+def test_a_misspelt_setting(tmp_path: Path, name: str, meant: str) -> None:
+    with pytest.raises(ConfigError, match=f"unknown setting '{name}'") as caught:
+        Database(f"embedded:{tmp_path}", engine="local", settings={name: "earliest"})
+    assert caught.value.hint == f"Did you mean {meant}?"
+
+
+def test_a_place_to_start_from_that_there_is_not(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"auto\.offset\.reset is 'earlyest', which is no offset reset") as caught:
+        Database(f"embedded:{tmp_path}", engine="local", settings={"auto.offset.reset": "earlyest"})
+    assert caught.value.at is None

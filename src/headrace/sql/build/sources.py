@@ -13,8 +13,7 @@ from headrace.sql.build.times import record_time
 from headrace.sql.build.views import StreamView, TableView
 from headrace.sql.planning import steps as s
 from headrace.sql.planning.schemas import stored_source
-
-_OFFSET_RESET = ("ksql.streams.auto.offset.reset", "auto.offset.reset")
+from headrace.sql.settings import OFFSET_RESET
 
 
 def stream(step: s.StreamSource | s.WindowedStreamSource, context: BuildContext) -> StreamView:
@@ -55,4 +54,4 @@ def _key_columns(step: s.SourceStep, *, is_windowed: bool) -> KeyColumns:
 
 
 def _offset_reset(context: BuildContext, otherwise: str) -> str:
-    return next((str(context.settings[name]) for name in _OFFSET_RESET if name in context.settings), otherwise)
+    return next((str(context.settings[name]) for name in OFFSET_RESET if name in context.settings), otherwise)

@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.errors import ConfigError
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.errors import SqlError
+from headrace.sql.settings import check_settings
 from headrace.sql.text.parser import parse
 from headrace.sql.text.splitting import statements_of
 from headrace.sql.text.variables import substituted
@@ -63,6 +65,7 @@ class Session:
         """Do what the statement does to the session, and say it; None where it does nothing to it."""
         match statement:
             case st.SetProperty(name, value, for_system=False):
+                check_set(name, value)
                 self.settings[name] = value
                 return f"{name} is {value}"
             case st.UnsetProperty(name):
@@ -86,6 +89,14 @@ class Session:
                 return self.spool(file)
             case _:
                 return None
+
+
+def check_set(name: str, value: str) -> None:
+    """Refuse a SET of a misspelt setting."""
+    try:
+        check_settings({name: value})
+    except ConfigError as error:
+        raise SqlError("session.setting", error.message, detail=error.detail, hint=error.hint) from None
 
 
 def _spooled_nowhere(file: str | None) -> str:

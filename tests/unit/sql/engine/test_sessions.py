@@ -42,6 +42,22 @@ def test_a_setting_of_the_system_holds_for_everybody() -> None:
     assert rows(engine, "SHOW PROPERTIES;") == [("ksql.persistence.default.format.value", "SERVER", "JSON")]
 
 
+@pytest.mark.parametrize("statement", ["SET", "ALTER SYSTEM"])
+def test_a_misspelt_setting_is_not_set(statement: str) -> None:
+    engine, session = Engine(), Session()
+    with pytest.raises(SqlError, match=r"unknown setting 'auto\.ofset\.reset'") as caught:
+        engine.execute(f"{statement} 'auto.ofset.reset'='earliest';", session)
+    assert caught.value.hint == "Did you mean auto.offset.reset?"
+    assert rows(engine, "SHOW PROPERTIES;", session) == []
+
+
+def test_settings_of_ksql_without_effect_and_own_ones_are_kept() -> None:
+    own = ("ksql.new.query.planner.enabled", "ksql.query.push.v2.enabled", "auto.commit.interval.ms", "mine")
+    engine, session = Engine(), Session()
+    engine.execute(" ".join(f"SET '{name}'='true';" for name in own), session)
+    assert set(session.settings) == set(own)
+
+
 def test_a_variable_is_known_from_its_definition_on() -> None:
     engine, session = Engine(), Session()
     engine.execute("DEFINE there = 'pages'; " + PAGES.replace("'pages'", "'${there}'"), session)
