@@ -174,9 +174,11 @@ class NamedCache:
         """The entry, if it has yet to be handed to the store."""
         return self._entries[key] if key in self._dirty else self._leaving.get(key)
 
-    def ends(self) -> tuple[bytes, bytes] | None:
-        """The first and the last key; None where there is none."""
-        return self._keys.ends()
+    def first_key(self, least: bytes) -> bytes | None:
+        """The first key that is not below ``least``; None where there is none."""
+        found = self._keys.first(least)
+        evicted = [key for key in self._leaving if key >= least]
+        return found if not evicted else min(evicted) if found is None else min(found, *evicted)
 
     def scan(
         self, first: bytes | None, last: bytes | None, *, forward: bool = True

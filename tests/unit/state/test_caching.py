@@ -13,6 +13,7 @@ from headrace.errors import IllegalStateError, StoreError
 from headrace.records import Change, Headers, Record, ValueAndTimestamp
 from headrace.state import stores
 from headrace.windows import MAX_TIMESTAMP, SessionWindow, TimeWindow, Windowed
+from tests.time_limit import time_limit
 from tests.unit.state.fake_context import FakeContext
 
 
@@ -208,4 +209,38 @@ def test_a_range_that_ends_segments_before_it_begins_is_refused_when_cached(cont
     assert list(store.fetch_range("a", 70_001, 70_000)) == []
     with pytest.raises(IllegalStateError, match="across segments"):
         list(store.fetch_range("a", 70_000, 0))
+    store.close()
+
+
+FAR_APART = [0, 1_780_000_000_000, 4_102_444_800_000, 2**62]
+"""Millions of segments lie between any two of them."""
+
+
+@pytest.mark.parametrize("make", [stores.in_memory_window, stores.persistent_window])
+def test_cached_windows_are_found_however_far_apart_they_are(context: FakeContext, make: Any) -> None:
+    store = stores.window(make("w", 100_000, 10), serde.string(), serde.long()).with_caching_enabled().build()
+    store.init(context)
+    for time in FAR_APART:
+        store.put("a", 1, time)
+
+    with time_limit():
+        assert [start for start, _ in store.fetch_range("a", 0, MAX_TIMESTAMP)] == FAR_APART
+        assert [start for start, _ in store.backward_fetch_range("a", 1, MAX_TIMESTAMP)] == FAR_APART[:0:-1]
+        assert [key.start for key, _ in store.fetch_keys("a", "b", 1, 2**61)] == FAR_APART[1:3]
+        assert {key.start for key, _ in store.fetch_keys(None, None, 0, MAX_TIMESTAMP)} == set(FAR_APART)
+        assert {key.start for key, _ in store.backward_fetch_keys("a", None, 0, MAX_TIMESTAMP)} == set(FAR_APART)
+    store.close()
+
+
+@pytest.mark.parametrize("make", [stores.in_memory_session, stores.persistent_session])
+def test_cached_sessions_are_found_however_far_apart_they_are(context: FakeContext, make: Any) -> None:
+    store = stores.session(make("s", 100_000), serde.string(), serde.long()).with_caching_enabled().build()
+    store.init(context)
+    for time in FAR_APART:
+        store.put(Windowed("a", SessionWindow(time, time)), 1)
+
+    with time_limit():
+        assert [key.end for key, _ in store.find_sessions("a", 0, MAX_TIMESTAMP)] == FAR_APART
+        assert [key.end for key, _ in store.backward_find_sessions("a", 1, MAX_TIMESTAMP)] == FAR_APART[:0:-1]
+        assert [key.end for key, _ in store.find_sessions("a", 1, 2**61)] == FAR_APART[1:3]
     store.close()

@@ -7,7 +7,6 @@ count against the budget, and whichever is flushed first takes the window to the
 from __future__ import annotations
 
 import struct
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -19,6 +18,7 @@ from headrace.state.contracts import StoreIterator
 from headrace.state.key_schemas import WINDOW_KEYS
 from headrace.state.layers.caching import Caching
 from headrace.state.layers.merging import Cached, merged
+from headrace.state.layers.timed_caching import held_segments
 
 _SEGMENT_ID = struct.Struct(">q")
 _START = struct.Struct(">q")
@@ -30,18 +30,16 @@ _HEAD_SIZE = 9
 class TimeOrderedCachingWindowStore(Caching[BytesTimedStore]):
     """A window store ordered by time behind the cache."""
 
-    remembered = ("_max_time", "_segment_ids")
+    remembered = ("_max_time",)
 
     def __init__(self, inner: BytesTimedStore, segment_interval_ms: int, *, with_index: bool) -> None:
         super().__init__(inner)
         self._interval_ms = segment_interval_ms
         self._with_index = with_index
         self._max_time = NO_TIMESTAMP
-        self._segment_ids: list[int] = []
 
     def put(self, key: bytes, value: bytes | None) -> None:
         start = window_store_start(key)
-        self._note_segment(start)
         self._write(self._cache_key(key), value)
         if self._with_index:
             context = self._context.record_context or NO_RECORD
@@ -107,17 +105,10 @@ class TimeOrderedCachingWindowStore(Caching[BytesTimedStore]):
                 self._cache.get(self._cache_key(self._store_key(index_key)))
                 yield index_key, entry
 
-    def _segments(self, time_from: int, time_to: int, forward: bool) -> Iterator[int]:
-        first = bisect_left(self._segment_ids, time_from // self._interval_ms)
-        last = bisect_right(self._segment_ids, min(time_to, self._max_time) // self._interval_ms)
-        found = self._segment_ids[first:last]
-        return iter(found) if forward else reversed(found)
-
-    def _note_segment(self, time: int) -> None:
-        segment_id = time // self._interval_ms
-        at = bisect_left(self._segment_ids, segment_id)
-        if at == len(self._segment_ids) or self._segment_ids[at] != segment_id:
-            insort(self._segment_ids, segment_id)
+    def _segments(self, time_from: int, time_to: int, forward: bool) -> list[int]:
+        last = min(time_to, self._max_time)
+        found = list(held_segments(self._cache, time_from // self._interval_ms, last // self._interval_ms))
+        return found if forward else found[::-1]
 
     def _to_let_go(self, entries: Iterable[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
         done: set[bytes] = set()

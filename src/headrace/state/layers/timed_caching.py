@@ -12,6 +12,7 @@ from headrace.errors import ArgumentError, IllegalStateError, UnsupportedError
 from headrace.records import NO_TIMESTAMP
 from headrace.serde.bytes_keys import session_key, window_store_key, window_store_start
 from headrace.state.bytes_stores import BytesTimedStore, Entries
+from headrace.state.cache import NamedCache
 from headrace.state.contracts import StoreIterator
 from headrace.state.key_schemas import MAX_SEQUENCE, SESSION_KEYS, WINDOW_KEYS, KeySchema
 from headrace.state.layers.caching import Caching
@@ -21,6 +22,18 @@ _SEGMENT_ID = struct.Struct(">q")
 
 Span = tuple[bytes | None, bytes | None]
 """The first and the last key of a stretch of the cache; None is an open end."""
+
+
+def held_segments(cache: NamedCache, first: int, last: int) -> Iterator[int]:
+    """Of the segments from ``first`` to ``last`` those that the cache has entries of: ages may lie between them."""
+    # No entry is older than 0, so there are no segments below it.
+    first = max(0, first)
+    while first <= last and (key := cache.first_key(_SEGMENT_ID.pack(first))) is not None:
+        (segment_id,) = _SEGMENT_ID.unpack_from(key)
+        if not first <= segment_id <= last:
+            return
+        yield segment_id
+        first = segment_id + 1
 
 
 class TimedCaching(Caching[BytesTimedStore]):
@@ -79,15 +92,6 @@ class TimedCaching(Caching[BytesTimedStore]):
             message = f"store {self.name} is cached and cannot look across segments in this order"
             raise IllegalStateError(message, hint="Ask for a range that does not end before it begins, or forward.")
 
-    def _segments(self, time_from: int, time_to: int) -> range:
-        """The segments of a span of time, as far as the cache goes."""
-        held = self._cache.ends()
-        if held is None:
-            return range(0)
-        first, last = (_SEGMENT_ID.unpack_from(key)[0] for key in held)
-        # No entry is older than 0, so there are no segments below it.
-        return range(max(self._segment_id(max(0, time_from)), first), min(self._segment_id(max(0, time_to)), last) + 1)
-
     def _scan_spans(self, spans: Iterable[Span], forward: bool) -> Cached:
         # All of them now, so that writes during the iteration change nothing in it.
         return chain.from_iterable([self._cache.scan(first, last, forward=forward) for first, last in spans])
@@ -138,17 +142,16 @@ class CachingWindowStore(TimedCaching):
     def _scan_segments(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, forward: bool
     ) -> Cached:
+        first_id, last_id = self._segment_id(max(0, time_from)), self._segment_id(min(time_to, self._max_time))
         if forward:
-            first_id = self._segment_id(max(0, time_from))
             self._check_segment(min(max(0, time_to), self._segment_end(first_id)), first_id)
-        last_time = min(time_to, self._max_time)
-        if key_from is None or key_to is None:
-            # An open end is open across segments, so that entries of other segments come again, as in Kafka Streams.
-            # Forward the first segment is looked through in any case, which counts as a use of what is found there.
-            first_id, last_id = self._segment_id(time_from), self._segment_id(last_time)
-            segments = range(first_id, (max(first_id, last_id) if forward else last_id) + 1)
-        else:
-            segments = self._segments(time_from, last_time)
+        segments = list(held_segments(self._cache, first_id, last_id))
+        if (key_from is None or key_to is None) and (forward or first_id <= last_id):
+            # An open end is open across segments, so that entries of other segments come again, as in Kafka Streams;
+            # in a gap between segments once, however long it is. Forward the first segment is looked through in any
+            # case, which counts as a use of what is found there.
+            after = (segment_id + 1 for segment_id in segments if segment_id < last_id)
+            segments = sorted({first_id, *segments, *after})
         if key_from is not None and key_from == key_to:
             # Backward a segment is looked through from its start, as in Kafka Streams: also that is a use.
             first_time = time_from if forward else 0
@@ -192,7 +195,8 @@ class CachingSessionStore(TimedCaching):
         return self._scan_of_keys(key_from, key_to, time_to, forward)
 
     def _spans(self, key: bytes, earliest_end: int, latest_start: int, forward: bool) -> Iterator[Span]:
-        segments = self._segments(earliest_end, self._max_time)
+        first_id, last_id = self._segment_id(earliest_end), self._segment_id(self._max_time)
+        segments = list(held_segments(self._cache, first_id, last_id))
         if forward:
             for segment_id in segments:
                 first = max(earliest_end, segment_id * self._interval_ms)

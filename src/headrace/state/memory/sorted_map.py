@@ -69,10 +69,11 @@ class SortedMap(Generic[K, V]):
             found.reverse()
         return found
 
-    def ends(self) -> tuple[K, K] | None:
-        """The first and the last key; None where there is none."""
+    def first(self, least: K) -> K | None:
+        """The first key that is not below ``least``; None where there is none."""
         ordered = self._ordered()
-        return (ordered[0], ordered[-1]) if ordered else None
+        at = bisect_left(ordered, least)
+        return ordered[at] if at < len(ordered) else None
 
     def items(self, first: K | None, last: K | None, *, forward: bool = True) -> Iterator[tuple[K, V]]:
         """Keys and values in order; a value is read when its turn comes, keys removed by then are left out."""
