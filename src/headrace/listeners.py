@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from headrace.errors import IllegalStateError
 
@@ -29,7 +30,9 @@ def tell(what: str, listeners: Iterable[Callable[..., object]], *event: object) 
         try:
             listener(*event)
         except Exception:
-            log.exception("a %s listener failed at %s", what, ", ".join(map(str, event)))
+            # A handler of the log may fail as the listener did: both write to what nobody reads any more.
+            with suppress(Exception):
+                log.exception("a %s listener failed at %s", what, ", ".join(map(str, event)))
         finally:
             _depth.value -= 1
 

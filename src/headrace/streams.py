@@ -194,12 +194,12 @@ class Streams(Face):
             self._run.replicas.standbys += self._standbys
             try:
                 self._run.start()
+                self._states.try_to_become(StreamsState.RUNNING)
             except BaseException as error:
                 # A user who does not want to wait has not made an error.
                 self._begin_to_close() if isinstance(error, KeyboardInterrupt) else self._end_in_error(error)
                 self._has_ended(None)
                 raise
-            self._states.try_to_become(StreamsState.RUNNING)
             end_with_program(self.application_id, self._has_ended, self.close)
 
     def close(self, timeout: Duration | None = None) -> bool:
@@ -426,12 +426,13 @@ class Streams(Face):
         tell("batch", self._batch_listeners, report)
 
     def _begin_to_close(self) -> None:
-        if self._states.become(StreamsState.PENDING_SHUTDOWN):
-            self._in_background(StreamsState.NOT_RUNNING)
+        self._states.become(StreamsState.PENDING_SHUTDOWN, lambda: self._in_background(StreamsState.NOT_RUNNING))
 
     def _give_up(self, error: BaseException) -> None:
-        self._log_unawaited("application %s ends in the state ERROR", error)
-        self._end_in_error(error)
+        try:
+            self._log_unawaited("application %s ends in the state ERROR", error)
+        finally:
+            self._end_in_error(error)
 
     @contextmanager
     def _awaited(self) -> Iterator[None]:
@@ -451,8 +452,7 @@ class Streams(Face):
 
     def _end_in_error(self, error: BaseException) -> None:
         self._failure = self._failure or error
-        if self._states.try_to_become(StreamsState.PENDING_ERROR):
-            self._in_background(StreamsState.ERROR)
+        self._states.try_to_become(StreamsState.PENDING_ERROR, lambda: self._in_background(StreamsState.ERROR))
 
     def _in_background(self, final: StreamsState) -> None:
         # Not in the calling thread: it may be one of those that are to be ended.
@@ -483,13 +483,14 @@ class Streams(Face):
         try:
             if self._run is not None:
                 self._run.close()
-        except Exception as error:
+        except BaseException as error:
             # What failed first is told already; Spark may have gone because of it.
-            if self._failure is None:
+            first, self._failure = self._failure, self._failure or error
+            if first is None:
                 self._log_unawaited("application %s did not end well", error)
-            self._failure = self._failure or error
-        self._listener_thread.close()
-        self._states.become(final)
+        finally:
+            self._listener_thread.close()
+            self._states.become(final)
 
 
 def _checked(topology: Topology) -> Topology:

@@ -65,9 +65,10 @@ class BatchLoop:
             self._failure = error
             # Before those who wait hear of it: they may close everything at once.
             self._on_failure(error)
-        with self._changed:
-            self._is_stopping = True
-            self._changed.notify_all()
+        finally:
+            with self._changed:
+                self._is_stopping = True
+                self._changed.notify_all()
 
     def _rest(self, asked: int) -> None:
         """Nothing is due: whoever asked before it was looked for may know."""

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from headrace.waiting import join
@@ -59,8 +60,10 @@ class Chores:
     def _do(self, chore: Chore) -> None:
         try:
             chore.work()
-        except Exception as error:
+        except BaseException as error:
             # A program that has ended can import nothing any more. Upkeep that needs to is done by the next start.
             level = logging.WARNING if threading.main_thread().is_alive() else logging.DEBUG
-            log.log(level, "%s failed and is tried again in %g s: %s", chore.name, chore.seconds, error)
+            # A handler of the log that fails must not cost the lease.
+            with suppress(Exception):
+                log.log(level, "%s failed and is tried again in %g s: %s", chore.name, chore.seconds, error)
         chore.due = time.monotonic() + chore.seconds

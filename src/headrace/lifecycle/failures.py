@@ -44,7 +44,7 @@ def response_to(error: BaseException, handler: UncaughtExceptionHandler) -> Stre
         return StreamThreadExceptionResponse.SHUTDOWN_CLIENT
     try:
         response = handler(error)
-    except Exception:
+    except BaseException:
         log.exception("the uncaught-exception handler failed itself, with %s at hand", type(error).__name__)
         return StreamThreadExceptionResponse.SHUTDOWN_CLIENT
     if isinstance(response, StreamThreadExceptionResponse):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 log = logging.getLogger(__name__)
 
@@ -18,11 +19,13 @@ def end_with_program(application_id: str, has_ended: Callable[[float], bool], cl
         while threading.main_thread().is_alive():
             if has_ended(_LOOK_SECONDS):
                 return
-        log.warning(
-            "the program ended while application %s was running: it is closed after the batch at hand. "
-            "app.wait() keeps a program running.",
-            application_id,
-        )
+        # A handler of the log may fail: it writes to what nobody reads any more.
+        with suppress(Exception):
+            log.warning(
+                "the program ended while application %s was running: it is closed after the batch at hand. "
+                "app.wait() keeps a program running.",
+                application_id,
+            )
         close()
 
     # Not a daemon: Python waits for it, and lets it close the application, before it ends.

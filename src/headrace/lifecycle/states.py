@@ -81,6 +81,10 @@ StateListener: TypeAlias = Callable[[StreamsState, StreamsState], object]
 """``(new, old)``."""
 
 
+def _nothing() -> None:
+    """What follows from most changes."""
+
+
 class StateMachine:
     """The present state. Threads may change it and wait for it."""
 
@@ -98,8 +102,11 @@ class StateMachine:
         """Tell ``listener`` of every change, in the thread that makes it."""
         self._listeners.append(listener)
 
-    def become(self, new: StreamsState) -> bool:
-        """Change the state; False if it is too late. A change that is never allowed is an IllegalStateError."""
+    def become(self, new: StreamsState, then: Callable[[], object] = _nothing) -> bool:
+        """Change the state; False if it is too late. A change that is never allowed is an IllegalStateError.
+
+        What follows from the change, ``then``, is done when listeners have heard of it, whatever they raise.
+        """
         with self._changed:
             old = self._state
             if new in _IGNORED.get(old, ()):
@@ -108,17 +115,17 @@ class StateMachine:
                 message = f"application {self._client_id} cannot go from {old} to {new}"
                 raise IllegalStateError(message)
             self._change(new)
-        self._tell(new, old)
+        self._tell(new, old, then)
         return True
 
-    def try_to_become(self, new: StreamsState) -> bool:
+    def try_to_become(self, new: StreamsState, then: Callable[[], object] = _nothing) -> bool:
         """Change where that is possible, whatever has happened meanwhile in other threads."""
         with self._changed:
             old = self._state
             if not old.may_become(new):
                 return False
             self._change(new)
-        self._tell(new, old)
+        self._tell(new, old, then)
         return True
 
     def wait_for(self, *wanted: StreamsState, timeout: float | None = None) -> bool:
@@ -127,10 +134,13 @@ class StateMachine:
             return self._changed.wait_for(lambda: self._state in wanted, timeout)
 
     def _change(self, new: StreamsState) -> None:
-        log.info("%s: state transition from %s to %s", self._client_id, self._state, new)
         self._state = new
         self._changed.notify_all()
 
-    def _tell(self, new: StreamsState, old: StreamsState) -> None:
+    def _tell(self, new: StreamsState, old: StreamsState, then: Callable[[], object]) -> None:
         # Outside of the lock: a listener may ask for the state, or close the application.
-        tell("state", self._listeners, new, old)
+        try:
+            tell("state", self._listeners, new, old)
+            log.info("%s: state transition from %s to %s", self._client_id, old, new)
+        finally:
+            then()

@@ -143,7 +143,17 @@ class Supervisor:
                 error = self._failures.get(timeout=_LOOK_SECONDS)
                 if error is None:
                     return
-                self._respond(error)
+                self._answer(error)
+
+    def _answer(self, error: BaseException) -> None:
+        """Whatever is raised meanwhile, by a listener, a handler or the log: a failure never goes without an answer."""
+        try:
+            self._respond(error)
+        except BaseException:
+            with suppress(BaseException):
+                log.exception("answering a failure failed itself: the application ends")
+            with suppress(BaseException):
+                self._give_up(error)
 
     def _respond(self, error: BaseException) -> None:
         if isinstance(error, BrokerUnreachableError | OutcomeUnknownError):

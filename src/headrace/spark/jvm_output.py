@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections import deque
+from contextlib import suppress
 
 log = logging.getLogger(__name__)
 
@@ -19,8 +20,10 @@ _KEPT = 30
 
 def _show(line: str) -> None:
     if sys.stderr is not None and not sys.stderr.closed:
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        # Where nobody reads it any more, the JVM and the workers must still be able to write.
+        with suppress(OSError):
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
 
 
 class JvmOutput:

@@ -171,6 +171,8 @@ class BatchQuery:
                     break
         except EXECUTION_ERRORS as error:
             self._failure = self._failure or explained(error, _FAILED)
+        except BaseException as error:
+            self._failure = self._failure or error
         if not self.is_active:
             return
         self._failure = self._failure or StreamsError("the streaming query was stopped by somebody else")
@@ -179,10 +181,12 @@ class BatchQuery:
     def _fail(self, failure: BaseException) -> None:
         """End because of a failure, and tell of it, once."""
         # Where that fails it is logged; what is told is why the query ended.
-        with suppress(StreamsError):
-            self._end()
-        if self._telling.acquire(blocking=False):
-            self._on_failure(failure)
+        try:
+            with suppress(StreamsError):
+                self._end()
+        finally:
+            if self._telling.acquire(blocking=False):
+                self._on_failure(failure)
 
     def _end(self) -> None:
         """Stop the query. No lock is held meanwhile that a batch needs: Spark waits for the batch at hand."""

@@ -105,3 +105,21 @@ def test_it_looks_again_after_a_while() -> None:
     loop = BatchLoop(look, 0.01, lambda _: None)
     assert all(looks.acquire(timeout=LONG) for _ in range(3))
     assert loop.stop()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_whoever_waits_is_woken_though_the_failure_cannot_be_told() -> None:
+    may_fail = threading.Event()
+
+    def fail() -> bool:
+        may_fail.wait(LONG)
+        raise SystemExit
+
+    def cannot_tell(error: BaseException) -> None:
+        raise BrokenPipeError
+
+    loop = BatchLoop(fail, LONG, cannot_tell)
+    threading.Timer(0.05, may_fail.set).start()
+    with pytest.raises(SystemExit):
+        loop.wait_until_idle()
+    assert loop.stop() and not loop.is_active

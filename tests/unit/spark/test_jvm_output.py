@@ -33,3 +33,22 @@ def test_it_is_shown_between_show_and_hide(capsys: pytest.CaptureFixture[str], m
     os.close(kept)
     assert output.last_lines(30) == "the next session"
     assert capsys.readouterr().err == "a record\nthe next session\n"
+
+
+def test_it_is_read_on_where_nobody_reads_what_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    output = JvmOutput()
+    kept = os.dup(output.write_end)
+    output.begin()
+    output.show()
+    monkeypatch.setattr(output, "write_end", kept)
+    with open(writing, "w", closefd=False) as unread:
+        monkeypatch.setattr("sys.stderr", unread)
+        said(output, "a record")
+        said(output, "another one")
+        os.close(kept)
+        assert output.last_lines(30) == "a record\nanother one"
+        # What could not be written is written again when it is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), writing)
+    os.close(writing)
