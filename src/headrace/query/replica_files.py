@@ -7,6 +7,7 @@ written again after. A replica without it, or with one that does not fit, is bui
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,14 @@ def read_position(directory: Path) -> ReplicaPosition | None:
 
 
 def write_position(directory: Path, position: ReplicaPosition) -> None:
-    """Replace the file at once."""
+    """Replace the file at once; nothing where the directory is gone.
+
+    The process that resets or drops an application removes it, and there is nothing left to go on from.
+    """
     draft = directory / f"{_NAME}.tmp"
-    draft.write_bytes(_dump(position))
-    draft.replace(directory / _NAME)
+    with suppress(FileNotFoundError):
+        draft.write_bytes(_dump(position))
+        draft.replace(directory / _NAME)
 
 
 def remove_position(directory: Path) -> None:

@@ -250,6 +250,16 @@ def test_a_replica_that_may_have_missed_deletions_is_built_anew(scene: Scene, mo
         assert counts(replicas) == {"al": 2, "bo": 2}
 
 
+def test_a_replica_whose_files_another_process_removed_is_closed_all_the_same(scene: Scene) -> None:
+    scene.append("views", ("al", "x"))
+    scene.run()
+    with scene.replicas() as replicas:
+        store = replicas.partitions("counts")[0]
+        shutil.rmtree(scene.directory / "state" / "app")
+    assert not store.is_open
+    assert not (scene.directory / "state" / "app").exists()
+
+
 def test_several_processes_read_at_the_same_time(scene: Scene) -> None:
     scene.append("views", ("al", "x"))
     scene.run()

@@ -80,9 +80,15 @@ class Database:
         self._rdict.flush_wal(False)
 
     def close(self) -> None:
-        """Close the files, and the scans that would keep them open."""
+        """Close the files, and the scans that would keep them open; files that somebody removed are closed as well."""
         self.close_scans()
-        self._rdict.close()
+        path = Path(self._rdict.path())
+        try:
+            self._rdict.close()
+        except Exception:  # the only class that rocksdict raises
+            # Closing flushes, and there is nothing left to flush to.
+            if path.exists():
+                raise
 
     def close_scans(self) -> None:
         """End all scans that are under way."""
