@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import os
+import random
 import shutil
 import signal
 import socket
@@ -32,13 +33,17 @@ STOP_SECONDS = 60.0
 _LOOK_SECONDS = 0.05
 _LAST_LINES = 15
 _API_VERSIONS = 18
+_PORTS = range(20_000, 32_768)
+"""Linux and macOS take the ports of outgoing connections from above these."""
 
 
 def free_port() -> int:
-    """A port of loopback that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """A port of loopback that nobody uses now, and that the system gives to no connection before a broker has it."""
+    for port in random.sample(_PORTS, len(_PORTS)):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((HOST, port))
+            return port
+    raise SetupError("no port of this machine is free", hint="Say which one to use: --port N.")
 
 
 @dataclass(frozen=True, slots=True)
