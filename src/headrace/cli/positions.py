@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from headrace.broker.positions import TopicPosition
 from headrace.cli.exits import UsageError
 from headrace.clock import now_ms
+from headrace.windows import MAX_TIMESTAMP
 
 GRAMMAR = "beginning, end, OFFSET, -N for the last N of each partition, @TIME (milliseconds, ISO 8601, or -15m)"
 
@@ -48,7 +49,7 @@ def time_of(text: str) -> int:
     >>> time_of("1970-01-01T00:00:01Z")
     1000
     """
-    if re.fullmatch(r"\d{1,18}", text, re.ASCII):
+    if re.fullmatch(r"\d{1,19}", text, re.ASCII) and int(text) <= MAX_TIMESTAMP:
         return int(text)
     ago = _AGO.fullmatch(text)
     if ago:

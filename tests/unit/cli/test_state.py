@@ -127,6 +127,8 @@ def test_sql_without_spark_says_what_to_install(headrace: Headrace, monkeypatch:
     [
         (("get", "app.py", "word-counts", "nope"), 3, "there is no key 'nope'"),
         (("get", "app.py", "windows", "al", "--window", "5"), 3, "with a window that starts at 5"),
+        (("get", "app.py", "windows", "al", "--window", str(2**62)), 3, f"with a window that starts at {2**62}"),
+        (("get", "app.py", "windows", "al", "--window", str(2**63)), 2, f"'{2**63}' is no time"),
         (("get", "app.py", "word-counts", "kafka", "--window", "5"), 2, "has no windows"),
         (("get", "app.py", "word-count", "kafka"), 3, "Did you mean 'word-counts'?"),
         (("get", "app.py", "by-length", "five"), 2, "is no key of this store"),
