@@ -112,7 +112,7 @@ def _way_on(error: BaseException) -> str:
     if not isinstance(error, (TypeError, AttributeError)):
         return _GO_ON
     # Nulls come with any serde.
-    is_null = "NoneType" in str(error)
+    is_null = "NoneType" in text_of(error)
     return _GO_ON_OR_CORRECT if is_null else f"{_IS_IT_THE_SERDE} {_GO_ON_OR_CORRECT}"
 
 
@@ -135,7 +135,9 @@ def _is_mistake(error: BaseException) -> bool:
     """Whether no record could have caused ``error``. Other type errors come from data of another shape as well."""
     if isinstance(error, AttributeError):
         return isinstance(error.obj, (ModuleType, Record, *_PROCESSORS))
-    return isinstance(error, NameError) or (isinstance(error, TypeError) and _WRONG_CALL.search(str(error)) is not None)
+    return isinstance(error, NameError) or (
+        isinstance(error, TypeError) and _WRONG_CALL.search(text_of(error)) is not None
+    )
 
 
 def _is_raised_here(error: BaseException) -> bool:
@@ -151,7 +153,7 @@ def headline(error: BaseException) -> str:
     """
     if isinstance(error, HeadraceError):
         return error.message
-    first = str(error).partition("\n")[0]
+    first = text_of(error).partition("\n")[0]
     return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
@@ -159,7 +161,15 @@ def details(error: BaseException) -> str | None:
     """What ``error`` says beyond its headline."""
     if isinstance(error, HeadraceError):
         return error.detail
-    return str(error).partition("\n")[2].strip() or None
+    return text_of(error).partition("\n")[2].strip() or None
+
+
+def text_of(error: BaseException) -> str:
+    """What ``error`` says. An exception of the user's may fail to say anything: that must not hide which one it is."""
+    try:
+        return str(error)
+    except Exception as failure:
+        return f"(its __str__ raised {type(failure).__name__})"
 
 
 def place(error: BaseException, node: str, context: RecordContext | None = None) -> str:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.errors import ConfigError, OperatorTypeError, is_debugging
 from headrace.records import NO_HEADERS, Headers, RecordContext
-from headrace.task.failures import headline, note_part, noted_part, raised_at
+from headrace.task.failures import headline, note_part, noted_part, raised_at, text_of
 
 __all__ = [
     "DEAD_LETTER_TOPIC",
@@ -160,7 +160,7 @@ def dead_letter(topic: str, context: ErrorHandlerContext, error: BaseException) 
     """
     told = {
         "exception": f"{type(error).__module__}.{type(error).__qualname__}",
-        "message": getattr(error, "message", str(error)),
+        "message": getattr(error, "message", text_of(error)),
         "stacktrace": "".join(traceback.format_exception(type(error), error, error.__traceback__)),
         "topic": context.topic,
         "partition": str(context.partition),

@@ -244,6 +244,19 @@ def test_a_handler_that_fails_is_fatal() -> None:
     assert isinstance(raised.value.__cause__, RuntimeError)
 
 
+def test_an_exception_that_cannot_say_anything_is_told_by_its_class() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise RuntimeError("no text")
+
+    def fail(context: Any, record: Record[Any, Any]) -> None:
+        raise MuteError
+
+    with pytest.raises(ProcessingError, match=r"MuteError: \(its __str__ raised RuntimeError\)") as raised:
+        Run(one_node(fail)).start().feed(("v", 0)).drain()
+    assert isinstance(raised.value.__cause__, MuteError)
+
+
 def test_a_skipped_record_counts_as_consumed() -> None:
     run = Run(
         Topology().add_source("source", ["in"], value_serde=Picky()).add_sink("sink", "out", "source"),
