@@ -21,6 +21,7 @@ SUFFIX = ".arrow"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _NO_ACCESS = {errno.EACCES, errno.EPERM, errno.EROFS}
+_TOO_MANY_FILES = {errno.EMFILE, errno.ENFILE}
 _RELATIVE = re.compile(r"[A-Za-z0-9._-]+/[0-9]+/[A-Za-z0-9._-]+\.arrow")
 
 
@@ -145,6 +146,10 @@ def _explanation(error: OSError, path: Path, needed: int) -> BrokerError:
     if error.errno in _NO_ACCESS:
         message = f"no access to {path}"
         hint = "The directory must be writable by, and belong to, the user who runs Headrace."
+        return BrokerError(message, detail=str(error), hint=hint)
+    if error.errno in _TOO_MANY_FILES:
+        message = f"too many files are open: there is no room for {path}"
+        hint = "Nothing was committed. Raise the limit with ulimit -n, then start again."
         return BrokerError(message, detail=str(error), hint=hint)
     message = f"the disk failed at {path}"
     return BrokerError(message, detail=str(error), hint="Nothing was committed. Check the disk, then start again.")

@@ -151,6 +151,17 @@ def test_a_failing_flush_is_a_failed_append_and_not_tried_again(
         assert values(broker, "clicks") == []
 
 
+def test_too_many_open_files_are_no_failure_of_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(descriptor: int) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with EmbeddedBroker(tmp_path) as broker:
+        broker.create_topic("clicks")
+        monkeypatch.setattr(os, "fsync", refused)
+        with pytest.raises(BrokerError, match=r"too many files are open: .*arrow\n.*\n  hint: .*ulimit -n"):
+            put(broker, "clicks", *[(b"k", BIG)] * 20)
+
+
 def test_an_error_of_the_disk_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> bytes:
         raise OSError(errno.EIO, "Input/output error")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from headrace import serde
-from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, StoreError
+from headrace.errors import ArgumentError, IllegalStateError, OperatorTypeError, StateDirectoryError, StoreError
 from headrace.records import NO_HEADERS, ValueAndTimestamp
 from headrace.state import stores
+from headrace.state.rocksdb.failures import explained
 from tests.unit.state.fake_context import FakeContext
 
 
@@ -220,3 +221,9 @@ def test_the_user_may_tune_rocksdb(tmp_path: Path) -> None:
     store.close()
 
     assert tuned == ["s"]
+
+
+def test_too_many_open_files_are_no_failure_of_the_disk(tmp_path: Path) -> None:
+    told = r"too many files are open: .*\n.*\n  hint: .*ulimit -n"
+    with pytest.raises(StateDirectoryError, match=told), explained(tmp_path):
+        raise OSError("Too many open files (os error 24)")

@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError, StateDirectoryError, StreamsError, Ta
 _CORRUPT = ("Corruption",)
 _NO_SPACE = ("No space left", "File too large", "quota exceeded")
 _NO_ACCESS = ("Permission denied", "Operation not permitted", "Read-only file system")
+_TOO_MANY_FILES = ("Too many open files",)
 
 
 @contextmanager
@@ -38,6 +39,10 @@ def explanation(error: Exception, path: Path, needed: int = 0) -> StreamsError:
     if any(sign in text for sign in _NO_ACCESS):
         message = f"no access to {path}"
         hint = "state.dir must be writable by, and belong to, the user who runs Headrace."
+        return StateDirectoryError(message, detail=text, hint=hint)
+    if any(sign in text for sign in _TOO_MANY_FILES):
+        message = f"too many files are open: there is no room for {path}"
+        hint = "Nothing was committed. Raise the limit with ulimit -n, then start again."
         return StateDirectoryError(message, detail=text, hint=hint)
     message = f"the disk failed at {path}"
     return StateDirectoryError(message, detail=text, hint="Nothing was committed. Check the disk, then start again.")
