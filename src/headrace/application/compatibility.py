@@ -24,6 +24,7 @@ class Effect(Enum):
     """What a change does to state."""
 
     NOTE = "note"
+    LEFT = "left"
     NEW = "new"
     RESTORE = "restore"
     REBUILD = "rebuild"
@@ -70,6 +71,11 @@ class Upgrade:
         return frozenset(change.subject for change in self.changes if change.effect in effects)
 
     @property
+    def left(self) -> tuple[Change, ...]:
+        """The stores whose work another one does now, from the beginning: nobody may have meant that."""
+        return tuple(change for change in self.changes if change.effect is Effect.LEFT)
+
+    @property
     def refusals(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.effect is Effect.REFUSE)
 
@@ -112,14 +118,24 @@ def _renamed(
     for store in gone:
         successor = next((each for each in added if _is_renumbered(store, each)), None)
         if successor is None:
-            text = "the store is gone from the topology; its files and its changelog are kept"
-            yield Change(Effect.NOTE, store.name, text)
+            yield _gone(store, [each for each in added if each.name not in retired])
             continue
         added.remove(successor)
         text = f"the store has no name of its own, and its generated name is {successor.name} now; "
         yield Change(Effect.REFUSE, store.name, text + "its content would be left behind", _name_it(store))
     for store in added:
         yield from _returned(retired.get(store.name), store)
+
+
+def _gone(store: StoreShape, empty: Iterable[StoreShape]) -> Change:
+    """A store that the topology has no longer; one of the ``empty`` ones may do its work now."""
+    heir = next((each for each in empty if (each.lineage, each.kind) == (store.lineage, store.kind)), None)
+    if heir is None or not store.lineage:
+        text = "the store is gone from the topology; its files and its changelog are kept"
+        return Change(Effect.NOTE, store.name, text)
+    text = f"the store is left behind with its content ({store.changelog or 'in its files'}): "
+    hint = f"To go on with it, give the store the name {store.name!r} again"
+    return Change(Effect.LEFT, store.name, f"{text}{heir.name} is filled in its place and starts empty", hint)
 
 
 def _returned(old: StoreShape | None, new: StoreShape) -> Iterator[Change]:

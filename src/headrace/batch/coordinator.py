@@ -215,6 +215,8 @@ class Coordinator:
         if found.is_from_kafka_streams or (has_run and (found.tasks is not before or self.progress.has_changed)):
             for change in found.upgrade.changes:
                 log.info("the topology has changed: %s", change)
+            for change in found.upgrade.left:
+                log.warning("%s. %s.", change, change.hint)
             batch_id = self.progress.batch_id + 1
             self._make_count(Decision(application.id, self.lease.epoch, batch_id, notes=notes), found.tasks)
         return found.application

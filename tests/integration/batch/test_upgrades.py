@@ -159,6 +159,16 @@ def test_going_back_and_forth_between_programs(place: Place) -> None:
         assert place.table(program, "c") == all_of(sent, [])
 
 
+def test_a_store_that_loses_its_name_is_told_once(place: Place, caplog: pytest.LogCaptureFixture) -> None:
+    place.send([("a", "x")])
+    place.run(lambda b: b.stream("in").group_by_key().count("c"))
+    for _ in range(2):
+        place.run(lambda b: b.stream("in").group_by_key().count())
+    (line,) = (record.getMessage() for record in caplog.records if record.levelname == "WARNING")
+    assert line.startswith("c: the store is left behind with its content (app-c-changelog): KSTREAM-AGGREGATE-STATE")
+    assert line.endswith("To go on with it, give the store the name 'c' again.")
+
+
 def test_a_copy_that_looks_current_but_stayed_behind_is_not_used(place: Place) -> None:
     """The first sub-topology had nothing to read while the store was away: its version is the one of the old copy."""
 

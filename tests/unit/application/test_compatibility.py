@@ -73,6 +73,25 @@ def test_a_store_of_the_users_is_known_by_its_class_and_not_built() -> None:
     assert store.kind == "tests.unit.topology.builders.FakeBuilder"
 
 
+def test_a_store_that_loses_its_name_is_told_as_left_behind() -> None:
+    def unnamed(b: StreamsBuilder) -> None:
+        b.stream("lines").group_by(by_value, name="words").count().to_stream().to("out")
+
+    upgrade = compare(print_of(word_count), print_of(unnamed))
+    (left,) = upgrade.left
+    assert left.subject == "counts"
+    assert "left behind with its content (app-counts-changelog): KSTREAM-AGGREGATE-STATE-STORE-" in left.text
+    assert left.hint == "To go on with it, give the store the name 'counts' again"
+    assert Effect.NEW in effects(upgrade).values()
+
+
+def test_a_store_whose_work_is_gone_is_not_left_behind() -> None:
+    def without(b: StreamsBuilder) -> None:
+        b.stream("lines").to("out")
+
+    assert compare(print_of(word_count), print_of(without)).left == ()
+
+
 def test_nothing_changed() -> None:
     upgrade = compare(print_of(word_count), print_of(word_count))
     assert (upgrade.changes, upgrade.anew) == ((), frozenset())
