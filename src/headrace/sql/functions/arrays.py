@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.sql.functions.declare import scalar
 from headrace.sql.functions.natural import distinct, identity, is_among, order
+from headrace.sql.functions.sizes import check_elements
 from headrace.sql.tree import types
 from headrace.sql.types.java_maps import hash_order
 from headrace.sql.types.java_text import text_of
@@ -130,7 +131,7 @@ def part(array: list[Any] | None, first: int | None, last: int | None) -> list[A
 _SERIES = "(INTEGER from, INTEGER to) -> ARRAY<INTEGER>", "(INTEGER from, INTEGER to, INTEGER step) -> ARRAY<INTEGER>"
 
 
-@scalar("GENERATE_SERIES", *_SERIES, description="The numbers from one to another, both with.")
+@scalar("GENERATE_SERIES", *_SERIES, description="The numbers from one to another, both with; at most 1048576.")
 def series(first: int | None, last: int | None, *step: int | None) -> list[int]:
     return _series(first, last, step, wrap32)
 
@@ -154,7 +155,9 @@ def _series(
     if step == 0 or ((distance > 0) != (step > 0) and distance):
         message = f"a series from {first} to {last} has no step {step}"
         raise ValueError(message)
-    return [wrapped(first + index * step) for index in range(1 + abs(distance) // abs(step))]
+    count = 1 + abs(distance) // abs(step)
+    check_elements(count)
+    return [wrapped(first + index * step) for index in range(count)]
 
 
 @scalar(

@@ -8,6 +8,7 @@ import re
 import struct
 
 from headrace.sql.functions.declare import scalar
+from headrace.sql.functions.sizes import check_length
 from headrace.sql.functions.strings import start_index
 
 _BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}", re.ASCII)
@@ -63,6 +64,7 @@ def pad_right(data: bytes | None, size: int | None, padding: bytes | None) -> by
 
 
 def _padding(padding: bytes, size: int) -> bytes:
+    check_length(size)
     return (padding * (max(size, 0) // len(padding) + 1))[: max(size, 0)]
 
 

@@ -7,6 +7,7 @@ import re
 import uuid
 
 from headrace.sql.functions.declare import scalar
+from headrace.sql.functions.sizes import check_length
 from headrace.sql.types.java_maps import SizedMap
 from headrace.sql.types.trimming import trimmed
 from headrace.sql.types.utf16 import joined, units
@@ -145,6 +146,7 @@ def pad_right(text: str | None, length: int | None, padding: str | None) -> str 
 
 
 def _padding(padding: str, length: int) -> str:
+    check_length(length)
     return (padding * (max(length, 0) // len(padding) + 1))[: max(length, 0)]
 
 

@@ -34,6 +34,7 @@ CASES: Cases = {
         ((b"abc", 2, b"x"), b"ab"),
         ((b"a", 2, b""), None),
         ((b"a", -1, b"x"), None),
+        ((b"a", 2**31 - 1, b"x"), FAILS),
         *nulls(3, (b"a", 2, b"x")),
     ],
     "RPAD(BYTES, INTEGER, BYTES)": [
@@ -41,6 +42,7 @@ CASES: Cases = {
         ((b"abc", 2, b"x"), b"ab"),
         ((b"a", 2, b""), None),
         ((b"a", -1, b"x"), None),
+        ((b"a", 2**31 - 1, b"x"), FAILS),
         *nulls(3, (b"a", 2, b"x")),
     ],
     "SPLIT(BYTES, BYTES)": [

@@ -96,6 +96,7 @@ CASES: Cases = {
         ((1, 4), [1, 2, 3, 4]),
         ((4, 1), [4, 3, 2, 1]),
         ((2, 2), [2]),
+        ((0, 2_000_000_000), FAILS),
         ((None, 1), FAILS),
         ((1, None), FAILS),
     ],
@@ -108,7 +109,11 @@ CASES: Cases = {
         ((2, 2, 3), [2]),
         *failing(3, (0, 1, 1)),
     ],
-    "GENERATE_SERIES(BIGINT, BIGINT)": [((2**40, 2**40 + 1), [2**40, 2**40 + 1]), *failing(2, (0, 1))],
+    "GENERATE_SERIES(BIGINT, BIGINT)": [
+        ((2**40, 2**40 + 1), [2**40, 2**40 + 1]),
+        ((0, 2**40), FAILS),
+        *failing(2, (0, 1)),
+    ],
     "GENERATE_SERIES(BIGINT, BIGINT, INTEGER)": [
         ((0, 2**33, 2**30), [n * 2**30 for n in range(9)]),
         ((0, 1, 0), FAILS),

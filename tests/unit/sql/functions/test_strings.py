@@ -98,6 +98,7 @@ CASES: Cases = {
         (("foo", 0, "Bar"), ""),
         (("foo", 4, ""), None),
         (("foo", -1, "Bar"), None),
+        (("foo", 2**31 - 1, "Bar"), FAILS),
         *nulls(3, ("foo", 4, "x")),
     ],
     "RPAD(STRING, INTEGER, STRING)": [
@@ -105,6 +106,7 @@ CASES: Cases = {
         (("foo", 2, "Bar"), "fo"),
         (("foo", 4, ""), None),
         (("foo", -1, "Bar"), None),
+        (("foo", 2**31 - 1, "Bar"), FAILS),
         *nulls(3, ("foo", 4, "x")),
     ],
     "SPLIT(STRING, STRING)": [
