@@ -97,9 +97,8 @@ def given_headers(headers: GivenHeaders | None) -> Headers:
     """
     if headers is None or isinstance(headers, Headers):
         return Headers.of(headers)
-    pairs = (
-        list(headers.items() if isinstance(headers, Mapping) else headers) if isinstance(headers, Iterable) else None
-    )
+    given = headers.items() if isinstance(headers, Mapping) else headers
+    pairs = list(given) if isinstance(given, Iterable) else None
     if pairs is None or not all(_is_header(each) for each in pairs):
         message = f"headers must be pairs of text and bytes, found {headers!r}"
         raise ArgumentError(message, hint='For example headers=[("trace", b"1")].', at=user_line())

@@ -14,7 +14,6 @@ from headrace.records import ConsumedRecord, GivenHeaders, RawRecord, Record, gi
 if TYPE_CHECKING:
     from headrace.serde import Serde
 
-
 _EXAMPLE = 'For example produce_all("words", [("a", "x"), ("b", "y")]).'
 
 

@@ -61,7 +61,7 @@ def read_crash(host: Path) -> Crash:
 def raise_exits() -> None:
     """Let ``os._exit`` raise SystemExit in the thread that runs functions: then it is told which one it was.
 
-    Processes that functions fork end as they want to, and so does everything where other threads say so.
+    Processes that functions fork end as they want to; so does the host itself where another thread ends it.
     """
     host, leave = os.getpid(), os._exit
 

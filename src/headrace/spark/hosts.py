@@ -85,7 +85,7 @@ def _alone(path: Path) -> Iterator[None]:
     """One worker at a time; who waits too long is told for whom."""
     deadline = time.monotonic() + _ALONE_SECONDS
     with path.open("a+", encoding="ascii") as file:
-        while not _is_locked(file):
+        while not _is_taken(file):
             if time.monotonic() > deadline:
                 file.seek(0)
                 other = file.read().strip()
@@ -97,7 +97,7 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def _is_locked(file: IO[str]) -> bool:
+def _is_taken(file: IO[str]) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -37,7 +37,7 @@ def test_log_and_continue_goes_on() -> None:
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the handlers of a driver log about three records that are skipped."""
+    """What the handlers of a driver log about three records, two of which are skipped."""
     builder = StreamsBuilder()
     builder.stream("in", value_serde=serdes.json()).map_values(lambda row: row["n"]).to(
         "out", value_serde=serdes.json()

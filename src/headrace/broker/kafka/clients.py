@@ -35,7 +35,7 @@ _logger = logging.getLogger("headrace.broker.kafka.librdkafka")
 _API_TIMEOUT_MS = 60_000
 _PAUSE = 0.1
 _LOOK_SECONDS = 1.0
-"""How long an answer is waited for before it is looked whether none can come."""
+"""How long to wait for an answer before looking whether one can come at all."""
 _NO_GROUP = "headrace-reads-without-a-group"
 """librdkafka wants a group of every consumer. Nothing is ever asked of this one, so that nobody has to allow it."""
 _T = TypeVar("_T")
@@ -145,9 +145,9 @@ class Clients:
         return found
 
     def patiently(self, ask: Callable[[float], _T]) -> _T:
-        """What is answered to a question that is given so many seconds. It has ever more of them, up to the timeout.
+        """What ``ask`` answers, which is given a number of seconds: few at first, then ever more, up to the timeout.
 
-        For those that nobody can interrupt: that we are not let in is seen in between.
+        For questions that cannot be interrupted: between two tries it is seen whether we are refused.
         """
         deadline, seconds = time.monotonic() + self.timeout, _LOOK_SECONDS
         while True:

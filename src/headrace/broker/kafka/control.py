@@ -212,7 +212,7 @@ class ControlReader:
             return self._next_offset() <= self._readable_end()
 
     def settled(self, seconds: float) -> ControlState:
-        """The same where that takes no longer; else what can be read now. For whoever looks and ends nobody's work."""
+        """As ``definite`` where that takes no longer; else what can be read now. For those who only look."""
         with self._lock:
             end, deadline = self._next_offset(), time.monotonic() + seconds
             while self._readable_end() < end and time.monotonic() < deadline:

@@ -106,7 +106,7 @@ class Session:
                 producer.list_topics(self._topic, self._clients.timeout)
                 producer.init_transactions(self._clients.timeout)
             except KafkaException as error:
-                # What it complained of meanwhile.
+                # So that we hear what it complained of meanwhile: that may be the reason.
                 producer.poll(0)
                 raise self._clients.failure(error, f"cannot begin a session of {self.transactional_id}") from error
             self._check()

@@ -26,7 +26,7 @@ def calls_of(kind: Kind, expression: Expression, functions: Registry) -> Iterato
 
 
 def check_clauses(query: Query, functions: Registry) -> None:
-    """All but SELECT, where both can be."""
+    """Refuse both in every clause but SELECT; HAVING may have aggregates, but no table functions."""
     check_calls("JOIN", (each.condition for each in query.joins), functions)
     check_calls("WHERE", () if query.where is None else (query.where,), functions)
     check_calls("PARTITION BY", query.partition_by, functions)
@@ -37,7 +37,7 @@ def check_clauses(query: Query, functions: Registry) -> None:
 def check_calls(
     clause: str, expressions: Iterable[Expression], functions: Registry, refused: Iterable[Kind] = tuple(_REFUSED)
 ) -> None:
-    """Expressions that are evaluated row by row."""
+    """Refuse functions of these kinds in a clause whose expressions are evaluated row by row."""
     for expression in expressions:
         for kind in refused:
             for call in calls_of(kind, expression, functions):

@@ -90,8 +90,8 @@ def _decoding(struct: Struct, names: tuple[str, ...], otherwise: Read) -> Read:
         f"        return [{', '.join(values)}]\n"
         "    except Exception: return otherwise(data)\n"
     )
-    names_used = {f"c{at}": converter(field.type, False) for at, field in enumerate(struct.fields)}
-    namespace = {"decode": decode, "otherwise": otherwise, **names_used}
+    converters = {f"c{at}": converter(field.type, False) for at, field in enumerate(struct.fields)}
+    namespace = {"decode": decode, "otherwise": otherwise, **converters}
     exec(_compiled(source), namespace)
     read: Read = namespace["read"]
     return read
