@@ -79,7 +79,7 @@ def test_the_joins_of_a_stream_are_checked_as_what_the_user_called() -> None:
     with pytest.raises(errors.OperatorTypeError) as caught:
         left.join(right, lambda a, b: a)  # type: ignore[call-overload]
     assert caught.value.message == "KStream.join(): missing a required argument: 'windows'"
-    assert str(caught.value.hint).startswith("It takes joiner, windows, with_key,")
+    assert "JoinWindows(timedelta(minutes=5))" in str(caught.value.hint)
 
     with pytest.raises(errors.OperatorTypeError) as caught:
         left.join("right", lambda a, b: a, JoinWindows(10))  # type: ignore[call-overload]

@@ -38,7 +38,7 @@ def _needed(graph: TopologyGraph, external: Mapping[str, int], asked: Mapping[st
     """The number for the whole group: that of the topics that are there, else the one asked for, else the largest."""
     if len(set(external.values())) > 1:
         message = f"topics that are joined have different numbers of partitions: {_named(external)}"
-        raise _refused(graph, message, external, _smaller_first(external))
+        raise _refused(graph, message, external, _one_side(external))
     if external:
         needed = next(iter(external.values()))
         wrong = {topic: count for topic, count in asked.items() if count != needed}
@@ -57,9 +57,14 @@ def _named(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{topic}: {count}" for topic, count in counts.items())
 
 
-def _smaller_first(counts: Mapping[str, int]) -> str:
+def _one_side(counts: Mapping[str, int]) -> str:
     least, most = min(counts.values()), max(counts.values())
-    return f"Repartition one side first, such as stream.repartition(partitions={least}) for the one with {most}."
+    ways = (
+        f"stream.repartition(partitions={most if count < most else least}) for {topic}"
+        for topic, count in counts.items()
+    )
+    table = "A table is repartitioned while it is a stream: builder.stream(topic).repartition(...).to_table()."
+    return f"Repartition one side first: {', or '.join(ways)}. {table}"
 
 
 def _refused(graph: TopologyGraph, message: str, topics: Iterable[str], hint: str) -> TopologyError:

@@ -16,6 +16,7 @@ from headrace.dsl import branched, grouped_stream, ktable
 from headrace.dsl.operator import check_function, operator, taken
 from headrace.dsl.stream_join_methods import StreamJoinMethods
 from headrace.dsl.stream_map_methods import StreamMapMethods
+from headrace.dsl.view import View
 from headrace.errors import OperatorTypeError, TopologyError, user_line
 from headrace.plan import names
 from headrace.plan.graph import ProcessorGraphNode, RepartitionNode, StateConnectorNode, Step, StreamSinkNode
@@ -149,6 +150,10 @@ class KStream(StreamMapMethods[K, V], StreamJoinMethods[K, V]):
         >>> run(builder, ("a", 1), ("b", 0))
         [('a', 1)]
         """
+        if isinstance(topic, View):
+            hint = 'Give the name of a topic: to("out"). Two streams become one with merge().'
+            message = f"to() writes to a topic, not to {topic!r}"
+            raise OperatorTypeError(message, hint=hint, at=user_line())
         if not isinstance(topic, str):
             check_function(topic, 3, operator="to", argument="topic")
         key_serde, value_serde = taken(key_serde, value_serde)

@@ -95,7 +95,10 @@ def _argument_error(
     names = [each.name for each in parameters]
     unknown = next((given for given in kwargs if given not in names), None)
     if unknown is None:
-        hint = _right_call(name.rpartition(".")[2], parameters, args) or f"It takes {', '.join(names)}."
+        method = name.rpartition(".")[2]
+        hint = _right_call(method, parameters, args) or f"It takes {', '.join(names)}."
+        if method.endswith("join") and str(error).endswith("'windows'"):
+            hint = f"Say how far apart the records may be: {method}(other, joiner, JoinWindows(timedelta(minutes=5)))."
         return OperatorTypeError(f"{name}(): {error}", hint=hint, at=user_line())
     hint = did_you_mean(unknown, names, shown="{}=".format) or f"It takes {', '.join(names)}."
     return OperatorTypeError(f"{name}() has no argument {unknown!r}", hint=hint, at=user_line())

@@ -187,7 +187,10 @@ def test_a_missing_topic_of_a_global_table_is_an_error() -> None:
 def test_source_topics_that_are_joined_must_fit_even_without_a_repartition_topic() -> None:
     with pytest.raises(TopologyError, match=r"different numbers of partitions: clicks: 12, users: 8") as error:
         plan(stream_table_join, {"clicks": 12, "users": 8})
-    assert "stream.repartition(partitions=8) for the one with 12" in str(error.value)
+    assert "stream.repartition(partitions=8) for clicks, or stream.repartition(partitions=12) for users" in str(
+        error.value
+    )
+    assert "builder.stream(topic).repartition(...).to_table()" in str(error.value)
     assert "programs.py" in (error.value.at or "")
 
 

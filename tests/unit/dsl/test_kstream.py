@@ -166,3 +166,11 @@ def test_a_topology_of_streams_can_be_pickled() -> None:
     topology = builder.build()
     copy = cloudpickle.loads(cloudpickle.dumps(topology))
     assert str(copy.describe()) == str(topology.describe())
+
+
+def test_a_stream_is_no_topic() -> None:
+    builder = StreamsBuilder()
+    with pytest.raises(OperatorTypeError, match=r"to\(\) writes to a topic, not to <KStream") as caught:
+        builder.stream("in").to(builder.stream("other"))  # type: ignore[arg-type]
+    assert caught.value.hint == 'Give the name of a topic: to("out"). Two streams become one with merge().'
+    assert __file__ in str(caught.value.at)

@@ -183,3 +183,12 @@ def test_a_topology_of_joins_can_be_pickled() -> None:
     left.outer_join(right, lambda a, b: (a, b), WINDOWS).join(builder.table("t"), plus).to("out")
     topology = builder.build()
     assert str(cloudpickle.loads(cloudpickle.dumps(topology)).describe()) == str(topology.describe())
+
+
+@pytest.mark.parametrize("method", ["join", "left_join", "outer_join"])
+def test_two_streams_are_joined_in_windows(method: str) -> None:
+    builder = StreamsBuilder()
+    with pytest.raises(OperatorTypeError, match="missing a required argument: 'windows'") as caught:
+        getattr(builder.stream("a"), method)(builder.stream("b"), lambda left, right: left)
+    assert f"{method}(other, joiner, JoinWindows(timedelta(minutes=5)))" in str(caught.value.hint)
+    assert __file__ in str(caught.value.at)
