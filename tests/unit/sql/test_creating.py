@@ -133,7 +133,7 @@ def test_what_cannot_be_a_source_is_refused_with_a_code(text: str, code: str, me
 def test_the_error_of_a_column_shows_where_it_is() -> None:
     with pytest.raises(SqlError) as caught:
         declared(f"CREATE STREAM s (\n  a INT,\n  b nope) WITH ({TOPIC}, FORMAT='JSON');")
-    assert str(caught.value.place) == "3:3"
+    assert str(caught.value.place) == "3:5"
     assert "  b nope" in str(caught.value)
 
 

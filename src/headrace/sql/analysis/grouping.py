@@ -103,7 +103,8 @@ class Grouping:
     def _check(self, selected: list[Expression], having: list[Column]) -> None:
         if not self._aggregates:
             message = "GROUP BY needs an aggregate such as COUNT(*) in SELECT or HAVING"
-            raise SqlError("agg.needs-function", message)
+            hint = "Select one, or leave GROUP BY out."
+            raise SqlError("agg.needs-function", message, hint=hint, offset=self.by[0].at)
         for clause, wrong in (("SELECT", selected), ("HAVING", having)):
             if wrong:
                 names = ", ".join(map(shown, wrong))

@@ -142,7 +142,7 @@ def _schema(statement: CreateSource, catalog: Catalog) -> Schema:
 
 
 def _column(definition: ColumnDefinition, kind: SourceKind, catalog: Catalog) -> Column:
-    name, type_ = definition.name, catalog.resolved(definition.type, definition.at)
+    name, type_ = definition.name, catalog.resolved(definition.type, definition.type_at)
     wanted = Role.PRIMARY_KEY if kind is SourceKind.TABLE else Role.KEY
     if definition.role in {Role.KEY, Role.PRIMARY_KEY} and definition.role is not wanted:
         message = f"the column `{name}` is a {definition.role.value} of a {kind.value}: write {wanted.value}"

@@ -68,9 +68,13 @@ def _given(statement: InsertValues, source: Source) -> dict[str, Expression]:
     """The expressions by their columns; without columns these are all, those of the key first."""
     names = statement.columns or tuple(column.name for column in (*source.schema.key, *source.schema.value))
     if len(names) != len(statement.values):
-        message = f"there are {len(names)} columns and {len(statement.values)} values"
+        message = f"{_count(len(names), 'column')} cannot take {_count(len(statement.values), 'value')}"
         raise SqlError("insert.values", message, hint=_expected(statement, source, names))
     return dict(zip(names, statement.values, strict=True))
+
+
+def _count(number: int, of: str) -> str:
+    return f"{number} {of}{'' if number == 1 else 's'}"
 
 
 def _expected(statement: InsertValues, source: Source, names: tuple[str, ...]) -> str:

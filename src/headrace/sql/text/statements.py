@@ -89,18 +89,19 @@ def _source_kind(cursor: Cursor) -> SourceKind:
 
 def column(cursor: Cursor) -> ColumnDefinition:
     """A column with its type, and what it is apart from a part of the value."""
-    at, name, found = cursor.at, cursor.name("a column"), type_(cursor)
+    at, name = cursor.at, cursor.name("a column")
+    type_at, found = cursor.at, type_(cursor)
     if cursor.accept("PRIMARY", "KEY"):
-        return ColumnDefinition(name, found, Role.PRIMARY_KEY, at=at)
+        return ColumnDefinition(name, found, Role.PRIMARY_KEY, at=at, type_at=type_at)
     if cursor.accept("KEY"):
-        return ColumnDefinition(name, found, Role.KEY, at=at)
+        return ColumnDefinition(name, found, Role.KEY, at=at, type_at=type_at)
     if cursor.accept("HEADERS"):
-        return ColumnDefinition(name, found, Role.HEADERS, at=at)
+        return ColumnDefinition(name, found, Role.HEADERS, at=at, type_at=type_at)
     if cursor.accept("HEADER", "("):
         header = cursor.string("the name of a header in single quotes")
         cursor.expect(")")
-        return ColumnDefinition(name, found, Role.HEADER, header, at=at)
-    return ColumnDefinition(name, found, at=at)
+        return ColumnDefinition(name, found, Role.HEADER, header, at=at, type_at=type_at)
+    return ColumnDefinition(name, found, at=at, type_at=type_at)
 
 
 def _properties(cursor: Cursor) -> Properties:
@@ -169,7 +170,7 @@ def _added(cursor: Cursor) -> ColumnDefinition:
     cursor.expect("ADD")
     if cursor.kind == "COLUMN" and not _is_type_next(cursor):
         cursor.take()
-    return ColumnDefinition(at=cursor.at, name=cursor.name("a column"), type=type_(cursor))
+    return ColumnDefinition(at=cursor.at, name=cursor.name("a column"), type_at=cursor.at, type=type_(cursor))
 
 
 def _is_type_next(cursor: Cursor) -> bool:

@@ -39,6 +39,7 @@ class ColumnDefinition:
     role: Role | None = None
     header: str | None = None
     at: int = field(default=0, compare=False, repr=False)
+    type_at: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,3 +163,29 @@ def test_what_is_asserted_holds_or_is_an_error(statement: str, holds: bool) -> N
         with pytest.raises(SqlError) as raised:
             engine.execute(statement)
         assert raised.value.code == "assert.failed"
+
+
+@pytest.mark.parametrize(
+    ("statement", "marked", "hint"),
+    [
+        ("CREATE STREAM x (a INTT) WITH (kafka_topic='pages', format='JSON');", "INTT", "Did you mean INT?"),
+        ("ALTER STREAM pages ADD COLUMN b INTT;", "INTT", "Did you mean INT?"),
+        ("CREATE TABLE x AS SELECT name FROM pages GROUP BY name;", "name", "Select one, or leave GROUP BY out."),
+    ],
+)
+def test_a_mistake_is_underlined(statement: str, marked: str, hint: str) -> None:
+    engine = Engine()
+    engine.execute(PAGES)
+    with pytest.raises(SqlError) as caught:
+        engine.execute(statement)
+    line, marks = str(caught.value.fragment).splitlines()
+    assert line[marks.index("^") : marks.rindex("^") + 1] == marked
+    assert caught.value.offset == statement.rindex(marked)
+    assert hint in str(caught.value.hint)
+
+
+def test_one_column_is_told_in_the_singular() -> None:
+    engine = Engine()
+    engine.execute(PAGES)
+    with pytest.raises(SqlError, match="1 column cannot take 3 values"):
+        engine.execute("INSERT INTO pages (id) VALUES (1, 2, 3);")
