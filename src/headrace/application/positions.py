@@ -39,7 +39,7 @@ class ReadPosition:
     is_reset: bool = False
     """It is not what was committed: commit it with the next batch, even if that reads nothing."""
     lost: tuple[int, int] | None = None
-    """``(committed, log start)``: the records between were deleted unread, and the reset policy allows to skip them."""
+    """``(committed, log start)``: the records between were deleted unread, and the reset policy allows that."""
 
 
 def position_of(state: PartitionState, now_ms: int, offset_for_time: OffsetForTime | None = None) -> ReadPosition:

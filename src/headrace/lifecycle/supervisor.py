@@ -143,9 +143,9 @@ class Supervisor:
                 error = self._failures.get(timeout=_LOOK_SECONDS)
                 if error is None:
                     return
-                self._answer(error)
+                self._respond_or_give_up(error)
 
-    def _answer(self, error: BaseException) -> None:
+    def _respond_or_give_up(self, error: BaseException) -> None:
         """Whatever is raised meanwhile, by a listener, a handler or the log: a failure never goes without an answer."""
         try:
             self._respond(error)

@@ -46,7 +46,7 @@ def unknown(topic: str) -> UnknownTopicError:
 
 
 class AddedPartitions:
-    """Those that topics got after a producer had asked for them, and that it refuses till it asks again."""
+    """Those that topics got after a producer had asked for them, and that it refuses until it asks again."""
 
     def __init__(self, clients: Clients, producer: Producer) -> None:
         self._clients, self._producer = clients, producer

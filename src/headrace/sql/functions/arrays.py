@@ -113,7 +113,7 @@ def joining(given: tuple[types.SqlType | None, ...]) -> Callable[..., str | None
 @scalar(
     "SLICE",
     "(ARRAY<T> array, INTEGER from, INTEGER to) -> ARRAY<T>",
-    description="From an index to another, both with.",
+    description="From an index to another, both included.",
 )
 def part(array: list[Any] | None, first: int | None, last: int | None) -> list[Any] | None:
     if array is None:
@@ -131,7 +131,7 @@ def part(array: list[Any] | None, first: int | None, last: int | None) -> list[A
 _SERIES = "(INTEGER from, INTEGER to) -> ARRAY<INTEGER>", "(INTEGER from, INTEGER to, INTEGER step) -> ARRAY<INTEGER>"
 
 
-@scalar("GENERATE_SERIES", *_SERIES, description="The numbers from one to another, both with; at most 1048576.")
+@scalar("GENERATE_SERIES", *_SERIES, description="The numbers from one to another, both included; at most 1048576.")
 def series(first: int | None, last: int | None, *step: int | None) -> list[int]:
     return _series(first, last, step, wrap32)
 
