@@ -51,6 +51,7 @@ class HandDrivenTask:
         topology = builder.build()
         planned = topology.configured(config)
         self._plan = planned.task_plan()
+        self.topics = self._plan.source_topics
         self._loop: deque[tuple[str, int, bytes | None, bytes | None, Headers]] = deque()
         self._offsets: dict[str, int] = {}
         self.written: dict[str, dict[bytes | None, bytes]] = {}

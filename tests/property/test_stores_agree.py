@@ -11,13 +11,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace import serde
 from headrace.state import stores
-from headrace.windows import SessionWindow, Windowed
+from headrace.windows import MAX_TIMESTAMP, SessionWindow, Windowed
+from tests.time_limit import time_limit
 from tests.unit.state.fake_context import FakeContext
 
 KEYS = st.sampled_from(["a", "aa", "ab", "b", "c"])
@@ -117,9 +119,9 @@ WINDOW_READS = (
 WINDOW_PUTS = call("put", KEYS, VALUES, TIMES)
 
 
-def window_builders(*, retain_duplicates: bool = False) -> list[Any]:
+def window_builders(*, retain_duplicates: bool = False, retention: int = RETENTION) -> list[Any]:
     return [
-        stores.window(make("w", RETENTION, 10, retain_duplicates), serde.string(), serde.long())
+        stores.window(make("w", retention, 10, retain_duplicates), serde.string(), serde.long())
         for make in (stores.in_memory_window, stores.persistent_window)
     ]
 
@@ -178,9 +180,9 @@ SESSION_CALLS = st.lists(
 )
 
 
-def session_builders() -> list[Any]:
+def session_builders(*, retention: int = RETENTION) -> list[Any]:
     return [
-        stores.session(make("s", RETENTION), serde.string(), serde.long())
+        stores.session(make("s", retention), serde.string(), serde.long())
         for make in (stores.in_memory_session, stores.persistent_session)
     ]
 
@@ -191,5 +193,63 @@ def test_session_stores_agree(calls: list[Call]) -> None:
     cached = [builder.with_caching_enabled() for builder in session_builders()]
     with opened(*session_builders(), *cached) as opened_stores:
         expected, *others = (answers(store, calls, ordered=lambda _: False) for store in opened_stores)
+        for other in others:
+            assert other == expected
+
+
+# Nothing expires, and millions of segments lie between any two times.
+FAR_APART = st.sampled_from([0, 1_780_000_000_000, 4_102_444_800_000, 2**62])
+SPANS = st.tuples(FAR_APART, FAR_APART | st.just(MAX_TIMESTAMP)).map(sorted)
+
+
+def read(method: str, *arguments: st.SearchStrategy[Any]) -> st.SearchStrategy[Call]:
+    """A call with a span of time at its end."""
+    return st.tuples(st.just(method), st.tuples(*arguments, SPANS).map(lambda each: (*each[:-1], *each[-1])))
+
+
+SHORT_SEGMENTS = patch("headrace.state.suppliers._segment_interval", lambda retention_ms: 60_000)
+
+
+@QUICK
+@given(
+    st.lists(
+        st.one_of(
+            call("put", KEYS, VALUES, FAR_APART),
+            call("flush"),
+            read("fetch_range", KEYS),
+            read("backward_fetch_range", KEYS),
+            read("fetch_keys", KEYS, KEYS),
+            read("fetch_all"),
+        ),
+        max_size=25,
+    )
+)
+def test_window_stores_agree_on_times_far_apart(calls: list[Call]) -> None:
+    cached = [builder.with_caching_enabled() for builder in window_builders(retention=MAX_TIMESTAMP)]
+    with SHORT_SEGMENTS, opened(*window_builders(retention=MAX_TIMESTAMP), *cached) as opened_stores:
+        with time_limit():
+            expected, *others = (answers(store, calls, ordered=_one_key_of_window) for store in opened_stores)
+        for other in others:
+            assert other == expected
+
+
+@QUICK
+@given(
+    st.lists(
+        st.one_of(
+            call("put", st.builds(lambda key, time: Windowed(key, SessionWindow(time, time)), KEYS, FAR_APART), VALUES),
+            call("flush"),
+            call("fetch", KEYS),
+            read("find_sessions", KEYS),
+            read("find_sessions_keys", KEYS, KEYS),
+        ),
+        max_size=25,
+    )
+)
+def test_session_stores_agree_on_times_far_apart(calls: list[Call]) -> None:
+    cached = [builder.with_caching_enabled() for builder in session_builders(retention=MAX_TIMESTAMP)]
+    with SHORT_SEGMENTS, opened(*session_builders(retention=MAX_TIMESTAMP), *cached) as opened_stores:
+        with time_limit():
+            expected, *others = (answers(store, calls, ordered=lambda _: False) for store in opened_stores)
         for other in others:
             assert other == expected
