@@ -22,7 +22,8 @@ def time_windows(events: Iterable[Event], size: int, advance: int, grace: int) -
     now = -1
     for event in events:
         now = max(now, event.time)
-        for start in range(0, event.time + 1, advance):
+        earliest = max(0, event.time - size) // advance * advance
+        for start in range(earliest, event.time + 1, advance):
             if start <= event.time < start + size and start + size > now - grace:
                 _append(table, event, start, start + size)
     return table

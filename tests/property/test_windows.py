@@ -15,6 +15,7 @@ from headrace.windows import MAX_TIMESTAMP
 from tests.property import models
 from tests.property.harness import Input, Program, running
 from tests.property.models import Event, Table
+from tests.time_limit import time_limit
 
 EXAMPLES = int(os.environ.get("HEADRACE_EXAMPLES", "1"))
 """How many times more examples than usual."""
@@ -32,6 +33,10 @@ STORES = st.fixed_dictionaries(
         "dsl.store.format": st.sampled_from(["default", "headers"]),
     }
 )
+
+
+AGES = st.sampled_from([[0], [0, 1_780_000_000_000], [1_780_000_000_000, 4_102_444_800_000, 2**62]])
+"""When time begins: once, or again after millions of segments."""
 
 
 class Windowing(NamedTuple):
@@ -70,6 +75,11 @@ def events(unit: int) -> st.SearchStrategy[list[Event]]:
     return st.sampled_from([0, 15, 50]).flatmap(lambda size: st.lists(event, min_size=size, max_size=size + 15))
 
 
+def in_ages(arriving: list[Event], ages: list[int]) -> list[Event]:
+    """The same in every age, one age after the other: what comes late is not late by an age."""
+    return [event._replace(time=age + event.time) for age in ages for event in arriving]
+
+
 def as_text(value: Any) -> str | None:
     return None if value is None else str(value)
 
@@ -102,7 +112,7 @@ def test_windows_hold_what_the_model_says(
 ) -> None:
     unit = data.draw(st.sampled_from([1, 40_000]))
     windowing, how = data.draw(windowings(kind, unit)), data.draw(st.sampled_from(["count", "reduce", "aggregate"]))
-    arriving = data.draw(events(unit))
+    arriving = in_ages(data.draw(events(unit)), data.draw(AGES))
     retention = None
     if kind == "session":
         # A late record may join a session that still grows with one that does not. As in Kafka Streams, a retention
@@ -112,7 +122,7 @@ def test_windows_hold_what_the_model_says(
         retention = data.draw(st.sampled_from([least, 2 * ENOUGH_MS]))
         arriving = arriving if retention > least else sorted(arriving, key=lambda event: event.time)
 
-    with running(program(windowing, how, retention), cache_bytes=cache_bytes, settings=stores) as task:
+    with running(program(windowing, how, retention), cache_bytes=cache_bytes, settings=stores) as task, time_limit():
         for position, event in enumerate(arriving):
             task.feed(Input("in", *event))
             if position in commit_after:
