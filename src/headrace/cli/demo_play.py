@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from headrace.broker.port import Broker
 from headrace.cli import demo_program, demo_show
+from headrace.cli.output import CommandConsole
 from headrace.cli.session import Session
 from headrace.errors import HeadraceError
 from headrace.query.replicas import Replicas
@@ -110,7 +109,7 @@ class Demo:
             return dict(found.store(demo_program.STORE).all())
 
     def _new_show(self, session: Session) -> Any:
-        console = Console(highlight=False, markup=False, emoji=False)
+        console = CommandConsole()
         if console.is_terminal and not session.out.json and not session.out.quiet:
             return demo_show.TerminalShow(console)
         return demo_show.LinesShow(session.out.note if session.out.json else session.out.line)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from rich.console import Console
@@ -71,9 +72,14 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-class _QuietConsole(Console):
+class CommandConsole(Console):
+    """Text as it is: nothing in it is markup, and nothing is highlighted."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
     def on_broken_pipe(self) -> None:
-        """Called while the error is handled: the command decides, not Rich."""
+        """Called while the error is handled: the command decides, not Rich, which would exit with 1."""
         raise
 
 
@@ -157,10 +163,23 @@ class Output:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    console = _QuietConsole(stderr=stderr, highlight=False, markup=False, emoji=False)
+    console = CommandConsole(stderr=stderr)
     if not console.is_terminal:
         console.width = _UNLIMITED
     return console
+
+
+def flush_what_is_read() -> None:
+    """Flush the output. What nobody reads any more points to nowhere then: Python flushes it again at its exit."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            try:
+                os.dup2(nowhere, stream.fileno())
+            finally:
+                os.close(nowhere)
 
 
 def _cell(value: object) -> Text:
@@ -175,7 +194,9 @@ def warnings_as_notes(note: Callable[[str], None]) -> Iterator[None]:
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            note(f"{record.levelname.lower()}: {record.getMessage()}")
+            # Whoever logs is in the middle of something else. Where nobody reads it, the next result ends the command.
+            with suppress(OSError):
+                note(f"{record.levelname.lower()}: {record.getMessage()}")
 
     notes, logger = Notes(logging.WARNING), logging.getLogger("headrace")
     # Spark's client gives Python's root logger a handler when a connection is lost: nothing is to be told twice.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.cli.output import Output, counted
@@ -83,6 +85,7 @@ class JsonLines(_Events):
 
     def _write(self, data: dict[str, Any]) -> None:
         self._out.text(json.dumps(data, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
 
 
 class Lines(_Events):
@@ -104,7 +107,9 @@ class Lines(_Events):
             seconds = time.time() - batch.since
             if seconds >= LONG_SECONDS * (told + 1):
                 told = int(seconds // LONG_SECONDS)
-                self._out.note(f"batch {number}: {counted(batch.records, 'record')}, {seconds:.0f} s …")
+                # Where nobody reads it, the next event ends the command.
+                with suppress(OSError):
+                    self._out.note(f"batch {number}: {counted(batch.records, 'record')}, {seconds:.0f} s …")
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
         self._out.note(f"state {new}")

@@ -6,17 +6,15 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich.console import Console
-
 from headrace.broker import open_broker
 from headrace.cli import exits
 from headrace.cli.broker_config import file_settings
-from headrace.cli.output import warnings_as_notes
+from headrace.cli.output import CommandConsole, flush_what_is_read, warnings_as_notes
 from headrace.cli.program import MODULE
 from headrace.cli.program_config import ProgramApplication, load_application
 from headrace.cli.run_panel import Panel
@@ -42,8 +40,10 @@ def run_program(
             if on_spark:
                 _ship()
             app = Streams(topology, config, engine=engine)
-            _tell(screen, app)
-            with _quicker_next_time(app) if on_spark and not until_idle else nullcontext():
+            with (
+                _told(screen, app),
+                _quicker_next_time(app) if on_spark and not until_idle else nullcontext(),
+            ):
                 _run(app, screen, until_idle=until_idle)
     except KeyboardInterrupt:
         _end_at_once()
@@ -120,7 +120,7 @@ def _ship() -> None:
 
 @contextmanager
 def _shown(session: Session, program: str) -> Iterator[RunScreen]:
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = CommandConsole()
     if session.out.json:
         yield JsonLines(session.out)
     elif session.out.quiet:
@@ -133,16 +133,36 @@ def _shown(session: Session, program: str) -> Iterator[RunScreen]:
             yield panel
 
 
-def _tell(screen: RunScreen, app: Streams) -> None:
-    """Let the screen know what the application does."""
+@contextmanager
+def _told(screen: RunScreen, app: Streams) -> Iterator[None]:
+    """Let the screen know what the application does.
+
+    Listeners are called in threads of the application. What cannot be written there ends it after the batch at hand,
+    and is raised when it has ended: here, as in a command that writes by itself.
+    """
+    unwritten: list[OSError] = []
+
+    def unless_unwritten(tell: Callable[..., None]) -> Callable[..., None]:
+        def told(*event: Any) -> None:
+            try:
+                if not unwritten:
+                    tell(*event)
+            except OSError as error:
+                unwritten.append(error)
+                app.close()
+
+        return told
+
     screen.watch(app)
-    app.on_state_change(screen.state)
-    app.on_batch(screen.batch)
-    app.on_restore(screen.restore)
+    app.on_state_change(unless_unwritten(screen.state))
+    app.on_batch(unless_unwritten(screen.batch))
+    app.on_restore(unless_unwritten(screen.restore))
+    yield
+    if unwritten:
+        raise unwritten[0]
 
 
 def _end_at_once() -> None:
     """Without waiting for anything: what was not committed runs again at the next start."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush_what_is_read()
     os._exit(exits.INTERRUPTED)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
@@ -26,7 +25,7 @@ from headrace.broker.port import Broker
 from headrace.cli import exits
 from headrace.cli.broker_config import broker_config
 from headrace.cli.exits import NotFoundError, RefusedError
-from headrace.cli.output import Output
+from headrace.cli.output import Output, flush_what_is_read
 from headrace.errors import HeadraceError, InternalError, debugging, is_debugging
 
 P = ParamSpec("P")
@@ -156,26 +155,30 @@ def _ending_well(out: Output) -> Iterator[None]:
     except HeadraceError as error:
         if is_debugging():
             raise
-        code = exits.code_of(error)
-        out.error(error, code)
-        raise typer.Exit(code) from error
+        raise _told(out, error, exits.code_of(error)) from error
     except KeyboardInterrupt as error:
         raise typer.Exit(exits.INTERRUPTED) from error
     except BrokenPipeError as error:
-        _forget_stdout()
         raise typer.Exit(exits.OK) from error
     except (typer.Exit, typer.Abort):
         raise
     except OSError as error:
         if is_debugging():
             raise
-        out.error(_system_error(error), exits.FAILED)
-        raise typer.Exit(exits.FAILED) from error
+        raise _told(out, _system_error(error), exits.FAILED) from error
     except Exception as error:
         if is_debugging():
             raise
-        out.error(_our_bug(error), exits.FAILED)
-        raise typer.Exit(exits.FAILED) from error
+        raise _told(out, _our_bug(error), exits.FAILED) from error
+    finally:
+        flush_what_is_read()
+
+
+def _told(out: Output, error: HeadraceError, code: int) -> typer.Exit:
+    """The end of a command that failed: the exit code says so even where nobody reads why."""
+    with suppress(OSError):
+        out.error(error, code)
+    return typer.Exit(code)
 
 
 @contextmanager
@@ -193,15 +196,6 @@ def _terminable() -> Iterator[None]:
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
     raise typer.Exit(exits.TERMINATED)
-
-
-def _forget_stdout() -> None:
-    """Nobody reads it any more: point it to nowhere, so that Python can flush it at exit without an error."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, sys.stdout.fileno())
-    finally:
-        os.close(nowhere)
 
 
 def _system_error(error: OSError) -> HeadraceError:

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Literal
 
 import typer
@@ -144,7 +144,8 @@ class SqlRun:
         try:
             yield
         except SqlError as error:
-            self._screen.mistake(error)
+            with suppress(OSError):  # The exit code says so even where nobody reads why.
+                self._screen.mistake(error)
             raise typer.Exit(exits.FAILED) from error
 
 

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from headrace.cli import exits
-from headrace.cli.output import Output, clean, clean_lines
+from headrace.cli.output import CommandConsole, Output, clean, clean_lines
 from headrace.cli.sql_spool import Spool
 from headrace.database import Answer
 from headrace.database.answers import Row
@@ -67,7 +66,7 @@ class AnswerScreen:
         if self.out.json:
             sys.stderr.write(json.dumps(mistake_data(error), ensure_ascii=False) + "\n")
             return
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+        console = CommandConsole(stderr=True)
         where = f"line {error.place}: " if error.place else ""
         console.print(Text.assemble(("error: ", "bold red"), f"{where}{clean_lines(error.message)}"), soft_wrap=True)
         for line in (error.fragment or "").splitlines():
@@ -112,7 +111,7 @@ class AnswerScreen:
                 self.out.text("\t".join(map(clean, texts)) + "\n")
                 sys.stdout.flush()
             return
-        console = Console(highlight=False, markup=False, emoji=False)
+        console = CommandConsole()
         widths = live_widths(answer.columns, console.width)
         console.print(_line(answer.columns, answer.names, widths, "bold"))
         for row in answer.raw():
