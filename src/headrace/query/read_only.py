@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, overload
 
-from headrace.errors import UnsupportedError
+from headrace.errors import UnsupportedError, WrongTypeError, user_line
 from headrace.guesses import Face
 from headrace.instants import Instant, to_timestamp
 from headrace.records import VersionedRecord
@@ -46,7 +46,7 @@ class ReadOnlyStore(Face):
 
     def _first(self, method: str, *arguments: Any) -> Any | None:
         """What the first partition that has something has."""
-        found = (getattr(store, method)(*arguments) for store in self._partitions())
+        found = (self._asked(getattr(store, method), arguments) for store in self._partitions())
         held = next((value for value in found if value is not None), None)
         return None if held is None else self._show(held)
 
@@ -57,8 +57,17 @@ class ReadOnlyStore(Face):
 
     def _entries(self, scans: list[Any], arguments: tuple[Any, ...]) -> Generator[tuple[Any, Any], None, None]:
         for scan in scans:
-            with scan(*arguments) as found:
+            with self._asked(scan, arguments) as found:
                 yield from found.mapped(self._show)
+
+    def _asked(self, question: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """The answer of a partition. The serde is that of the store: it is the key that has to fit."""
+        try:
+            return question(*arguments)
+        except WrongTypeError as error:
+            message = f"this is no key of the store {self.name!r}: {error.message}"
+            hint = "Give a key of the type that the program writes."
+            raise WrongTypeError(message, detail=error.detail, hint=hint, at=user_line()) from None
 
 
 class ReadOnlyKeyValueStore(ReadOnlyStore, Generic[KIn, VIn]):

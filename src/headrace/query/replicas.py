@@ -219,4 +219,6 @@ class Replicas:
 
     def _check_open(self) -> None:
         if self._is_closed:
-            raise IllegalStateError("the replicas are closed")
+            raise IllegalStateError(
+                "the application was closed", hint="Read its stores before that, or start it again."
+            )

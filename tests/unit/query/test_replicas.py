@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from headrace import SessionWindows, StreamsBuilder, Topology
 from headrace.batch.local import LocalEngine
 from headrace.clock import now_ms
-from headrace.errors import ArgumentError, IllegalStateError, UnknownStoreError, UnsupportedError
+from headrace.errors import ArgumentError, IllegalStateError, UnknownStoreError, UnsupportedError, WrongTypeError
 from headrace.query import KeyQuery
 from headrace.query import following as following_module
 from headrace.query.replicas import Replicas
@@ -275,8 +276,16 @@ def test_files_are_for_their_owner_only(scene: Scene, replicas: Replicas) -> Non
     assert {stat.S_IMODE(path.stat().st_mode) for path in (home, home / "0")} == {0o700}
 
 
+@pytest.mark.parametrize("ask", [lambda store: store.get(3), lambda store: list(store.range(3, 4))])
+def test_a_key_of_the_wrong_type_is_told_as_that(replicas: Replicas, ask: Callable[[Any], Any]) -> None:
+    with pytest.raises(WrongTypeError, match=r"no key of the store 'counts': .* expected str, found int") as caught:
+        ask(replicas.store("counts"))
+    assert caught.value.hint == "Give a key of the type that the program writes."
+    assert __file__ in str(caught.value.at)
+
+
 def test_closed_replicas_say_so(replicas: Replicas) -> None:
     store = replicas.store("counts")
     replicas.close()
-    with pytest.raises(IllegalStateError, match="closed"):
+    with pytest.raises(IllegalStateError, match="the application was closed"):
         store.get("al")
