@@ -106,7 +106,7 @@ class Database:
             self._journal = Journal(self.broker, self.names, self._starts_of)
             self._queries.state_directory = _state_directory(self.broker, self._journal.topic)
             self.engine = SqlEngine(
-                BrokerTopics(self.broker, self._journal.write),
+                BrokerTopics(self.broker, self._journal.write, self._queries.wait_until_left),
                 self._queries,
                 functions=known,
                 registry=found,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -23,12 +24,15 @@ from headrace.sql.build.queries import streams_config, topology_of
 from headrace.sql.engine.ports import PersistentQuery
 from headrace.sql.functions.registry import Registry
 from headrace.sql.planning.plans import QueryPlan
-from headrace.sql.planning.steps import SourceStep, walked
+from headrace.sql.planning.steps import SourceStep, StreamSink, TableSink, walked
 from headrace.sql.processing_log import ProcessingLog
 from headrace.streams import Streams
 from headrace.topology import Topology
 
 log = logging.getLogger(__name__)
+
+_LEAVING_SECONDS = 2.0
+_LOOK_SECONDS = 0.02
 
 
 class RunningQueries:
@@ -104,6 +108,16 @@ class RunningQueries:
         for id_, error in list(self.failures.items()):
             if isinstance(error, LeaseHeldError) and id_ in queries:
                 self._start(queries[id_])
+
+    def wait_until_left(self, topic: str) -> None:
+        """Give the process that runs queries a moment to end those that were stopped and wrote to a topic."""
+        until = time.monotonic() + _LEAVING_SECONDS
+        for query in self._stopped.values():
+            sink = query.plan.physical_plan
+            if isinstance(sink, StreamSink | TableSink) and sink.topic_name == topic:
+                application = self.config(query)["application.id"]
+                while self._broker.lease_owner(application) is not None and time.monotonic() < until:
+                    time.sleep(_LOOK_SECONDS)
 
     def starts_of(self, query: PersistentQuery) -> Starts:
         """From where a query is to read that is made now, as far as that is where topics end."""

@@ -10,10 +10,15 @@ from headrace.sql.engine.ports import NewRecord
 
 
 class BrokerTopics:
-    """Made, deleted and written on a broker. ``together`` appends records to several topics, all or none of them."""
+    """Made, deleted and written on a broker. ``together`` appends records to several topics, all or none of them.
 
-    def __init__(self, log: Log, together: Callable[[Sequence[BrokerRecord]], None]) -> None:
-        self._log, self._together = log, together
+    ``until_left`` waits until the queries that are stopped do not write to a topic any more.
+    """
+
+    def __init__(
+        self, log: Log, together: Callable[[Sequence[BrokerRecord]], None], until_left: Callable[[str], None]
+    ) -> None:
+        self._log, self._together, self._until_left = log, together, until_left
 
     def names(self) -> Iterable[str]:
         """All topics, those of applications among them."""
@@ -30,6 +35,7 @@ class BrokerTopics:
     def delete(self, topic: str) -> None:
         """Delete the topic and what is in it."""
         if topic in self._log.topics():
+            self._until_left(topic)
             self._log.delete_topic(topic)
 
     def append(self, topic: str, record: NewRecord, *beside: tuple[str, NewRecord]) -> None:

@@ -173,6 +173,17 @@ def test_one_process_runs_what_another_one_makes(database: Database, address: st
         assert (database.state_of("CTAS_TOTALS_1"), other.state_of("CTAS_TOTALS_1")) == ("RUNNING", "UNKNOWN")
 
 
+def test_a_topic_is_deleted_when_the_process_that_runs_its_query_has_ended_it(database: Database, address: str) -> None:
+    database.execute(ORDERS + TOTALS)
+    (query,) = database.persistent_queries.values()
+    application = database._queries.config(query)["application.id"]
+    with opened(address) as other:
+        assert other.broker.lease_owner(application) is not None
+        other.execute("DROP TABLE totals DELETE TOPIC;")
+        assert other.broker.lease_owner(application) is None
+        assert "TOTALS" not in other.broker.topics()
+
+
 def test_a_mistake_in_any_statement_leaves_all_undone(database: Database) -> None:
     with pytest.raises(SqlError, match="there is no stream or table NOTHING") as caught:
         database.execute(ORDERS + "CREATE STREAM s AS SELECT *\n  FROM nothing;")
