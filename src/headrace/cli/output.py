@@ -11,6 +11,7 @@ import logging
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -190,10 +191,18 @@ def _cell(value: object) -> Text:
 
 @contextmanager
 def warnings_as_notes(note: Callable[[str], None]) -> Iterator[None]:
-    """Hand every warning and error that is logged inside the block to ``note``, and to nobody else."""
+    """Hand every warning and error that is logged inside the block to ``note``, and to nobody else.
+
+    What fails alike on many rows of a query is handed on once, and at the end with the number of times.
+    """
+    on_rows: Counter[str] = Counter()
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
+            if record.name == "headrace.sql.processing":
+                on_rows[record.getMessage()] += 1
+                if on_rows[record.getMessage()] > 1:
+                    return
             # Whoever logs is in the middle of something else. Where nobody reads it, the next result ends the command.
             with suppress(OSError):
                 note(f"{record.levelname.lower()}: {record.getMessage()}")
@@ -207,3 +216,7 @@ def warnings_as_notes(note: Callable[[str], None]) -> Iterator[None]:
     finally:
         logger.removeHandler(notes)
         logger.propagate = propagate
+        with suppress(OSError):
+            for failure, times in on_rows.items():
+                if times > 1:
+                    note(f"warning: {times} times: {failure}")

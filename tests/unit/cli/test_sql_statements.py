@@ -39,3 +39,12 @@ def test_a_setting_that_is_none_is_told_with_an_option_that_the_command_has(head
     ):
         assert f"for instance {option} " in headrace.fails(*command, code=exits.USAGE)
     assert "for instance --config " in headrace.fails("topics", "create", "a", "--config", "x", code=exits.USAGE)
+
+
+def test_what_fails_alike_on_many_rows_is_told_once_and_counted(headrace: Headrace, tmp_path: Path) -> None:
+    more = "INSERT INTO orders VALUES (2, 'bob'); INSERT INTO orders VALUES (3, 'eve'); SELECT id / 0 FROM orders;"
+    ran = headrace("sql", "-b", f"embedded:{tmp_path / 'shop'}", "--local", "-e", SHOP + more)
+
+    first, last = (line for line in ran.err.splitlines() if "ZeroDivisionError" in line)
+    assert first.startswith("warning: _confluent")
+    assert last.startswith("warning: 3 times: _confluent")
