@@ -118,9 +118,9 @@ class SqlRun:
         queries = database.persistent_queries
         if not queries:
             return
-        self._session.out.note(f"{', '.join(queries)}: running until Ctrl-C or SIGTERM.")
         failures = Failures(database, self._session.out)
         with stop_signals() as wish:
+            self._session.out.note(f"{', '.join(queries)}: running until Ctrl-C or SIGTERM.")
             while not wish.is_there and not failures.is_all:
                 time.sleep(_LOOK_SECONDS)
                 failures.tell()

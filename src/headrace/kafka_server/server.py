@@ -184,8 +184,14 @@ class KafkaServer:
             return
         # What a formatting that was interrupted left is no data.
         shutil.rmtree(self.directory / "data", ignore_errors=True)
-        cluster = self.cluster_id or base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
-        options = ["format", "-t", cluster, "-c", str(self.properties), *self.format_options]
+        options = [
+            "format",
+            "-t",
+            self.cluster_id or _new_cluster_id(),
+            "-c",
+            str(self.properties),
+            *self.format_options,
+        ]
         command = [*_java(java, jars, "128m"), "kafka.tools.StorageTool", *options]
         ran = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=START_SECONDS, check=False)
         if ran.returncode != 0:
@@ -238,6 +244,12 @@ def _noted(directory: Path) -> tuple[int, int] | None:
         return int(pid), int(port)
     except (OSError, ValueError):
         return None
+
+
+def _new_cluster_id() -> str:
+    """A random UUID as Kafka writes it. Its first bit is 0: a dash at the front would be an option."""
+    first, *others = uuid.uuid4().bytes
+    return base64.urlsafe_b64encode(bytes([first & 0x7F, *others]))[:22].decode()
 
 
 def _pid_file(directory: Path) -> Path:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
+import pytest
+
 from headrace.cli import exits
+from headrace.cli.output import Output
 from tests.unit.cli.conftest import Headrace
 
 SHOP = """
@@ -48,3 +53,20 @@ def test_what_fails_alike_on_many_rows_is_told_once_and_counted(headrace: Headra
     first, last = (line for line in ran.err.splitlines() if "ZeroDivisionError" in line)
     assert first.startswith("warning: _confluent")
     assert last.startswith("warning: 3 times: _confluent")
+
+
+def test_ctrl_c_ends_a_file_well_as_soon_as_it_is_said_to_run(
+    headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = []
+
+    def interrupt(out: Output, text: str) -> None:
+        said.append(text)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Output, "note", interrupt)
+    (tmp_path / "shop.sql").write_text(SHOP)
+    ran = headrace("sql", "-b", f"embedded:{tmp_path / 'shop'}", "--local", "-f", str(tmp_path / "shop.sql"))
+
+    assert [each.partition(": ")[2] for each in said] == ["running until Ctrl-C or SIGTERM."]
+    assert ran.code == exits.OK

@@ -1,8 +1,9 @@
-"""Ports of brokers: free, and left free by everybody else until the broker is up, and while it is down."""
+"""What a broker is given: ports that everybody else leaves free, and an id of its cluster."""
 
 from __future__ import annotations
 
 import socket
+import uuid
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,11 @@ def test_ports_in_use_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_PORTS", [])
     with pytest.raises(SetupError, match="no port of this machine is free"):
         free_port()
+
+
+@pytest.mark.parametrize("first", range(0, 256, 4))
+def test_no_id_of_a_cluster_begins_with_a_dash(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(bytes=bytes([first, *range(15)])))
+    cluster = server._new_cluster_id()
+    assert len(cluster) == 22
+    assert cluster[0].isalpha()
