@@ -260,6 +260,9 @@ class MemoryBroker:
         self._server.reach("memory.topics")
         return {name: len(topic.partitions) for name, topic in self._server.topics.items()}
 
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
+        return {name: self._server.topics[name].id for name in names if name in self._server.topics}
+
     def describe_topic(self, name: str) -> TopicDescription:
         topic = self._server.topics[name]
         partitions = tuple(

@@ -31,18 +31,27 @@ def check_changelogs(application: Application, progress: Progress, broker: Log, 
     Copies of its stores on disk would hide for a while that they are gone. Of an application that ``is_taken_over``
     Kafka Streams wrote them.
     """
-    plan = application.topics
     if progress.fingerprint is None:
         if not is_taken_over:
             _check_empty(application, broker)
         return
     before = {store.changelog for store in Fingerprint.from_json(progress.fingerprint).stores if store.partitions}
-    gone = [topic.name for topic in plan.missing if topic.name in before]
-    ids = {topic: broker.describe_topic(topic).id for topic in (set(plan.changelogs) & before) - set(gone)}
-    gone += [topic for topic, found in ids.items() if found != progress.changelogs.get(topic, found)]
+    used = before.intersection(application.topics.changelogs)
+    gone = [topic for topic in deleted_changelogs(progress, broker) if topic in used]
     if gone:
-        message = f"changelogs were deleted since the application ran last: {', '.join(sorted(gone))}"
-        raise InternalTopicError(message, hint=_restore_hint(gone[0], application))
+        raise not_its_changelogs(application, gone)
+
+
+def deleted_changelogs(progress: Progress, broker: Log) -> list[str]:
+    """The changelogs that are gone, or are there again: what is in those now the application never wrote."""
+    ids = broker.topic_ids(progress.changelogs)
+    return [topic for topic, known in progress.changelogs.items() if ids.get(topic) != known]
+
+
+def not_its_changelogs(application: Application, topics: Iterable[str]) -> InternalTopicError:
+    gone = sorted(topics)
+    message = f"changelogs were deleted since the application wrote them: {', '.join(gone)}"
+    return InternalTopicError(message, hint=_restore_hint(gone[0], application))
 
 
 def _check_empty(application: Application, broker: Log) -> None:

@@ -55,7 +55,7 @@ def take_over(application: Application, progress: Progress, log: Log, epoch: int
     if is_foreign:
         tasks = taken_over(application, log, Version(progress.batch_id + 1, 0, epoch))
     progress.fingerprint = now.to_json()
-    progress.changelogs = {name: log.describe_topic(name).id for name in application.topics.changelogs}
+    progress.changelogs = log.topic_ids(application.topics.changelogs)
     return Takeover(application, upgrade, tasks, is_foreign)
 
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from headrace.application.deleted_topics import check_topics
+from headrace.application.deleted_topics import check_topics, deleted_changelogs, not_its_changelogs
 from headrace.application.layout import Application, lay_out
 from headrace.application.progress import Progress, TaskProgress
 from headrace.application.takeover import has_memory, take_over
@@ -76,9 +76,11 @@ class Coordinator:
 
     @property
     def has_new_topics(self) -> bool:
-        """Whether other topics are to be read, or other partitions, than when the application was laid out."""
+        """Whether there are other topics, or other partitions, than when the application was laid out."""
         application, there = self.application, self._broker.topics()
         if resolve_sources(application.topology, there) != application.topics.sources:
+            return True
+        if deleted_changelogs(self.progress, self._broker):
             return True
         read = application.topics.subtopology_of.keys() - application.repartition_topics
         return any(there.get(topic) != application.topics.partitions[topic] for topic in read)
@@ -112,6 +114,9 @@ class Coordinator:
         """What the tasks of the next batch have to know; FencedError where another process has taken over."""
         application, broker = self.application, self._broker
         check_topics(application, broker.topics())
+        gone = deleted_changelogs(self.progress, broker)
+        if gone:
+            raise not_its_changelogs(application, gone)
         committed = broker.committed(application.id)
         ends = broker.end_offsets(partition for found in self._changelogs.values() for partition in found)
         # Renew after reading: these are the ends of our own commits only while we still hold the lease.

@@ -135,6 +135,10 @@ class EmbeddedBroker:
         with self._catalog.read() as connection:
             return topics.counts(connection)
 
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
+        with self._catalog.read() as connection:
+            return topics.ids(connection, names)
+
     def describe_topic(self, name: str) -> TopicDescription:
         with self._catalog.read() as connection:
             return topics.describe(connection, name)

@@ -210,6 +210,9 @@ class Log(Protocol):
     def topics(self) -> dict[str, int]:
         """The names of all topics and their numbers of partitions."""
 
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
+        """What tells each of these topics from an earlier one of its name, which was deleted; of those there are."""
+
     def describe_topic(self, name: str) -> TopicDescription:
         """Settings, offsets and sizes of one topic."""
 

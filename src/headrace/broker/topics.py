@@ -30,6 +30,11 @@ class Topic:
         return directory_of(self.id, self.name)
 
     @property
+    def label(self) -> str:
+        """What tells it from an earlier topic of its name; after a restored backup, too."""
+        return str(self.created_ms)
+
+    @property
     def config(self) -> TopicConfig:
         return TopicConfig.of(self.settings)
 
@@ -91,6 +96,11 @@ def counts(connection: sqlite3.Connection) -> dict[str, int]:
     return dict(connection.execute(question).fetchall())
 
 
+def ids(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, str]:
+    found = {topic.name: topic.label for topic in all_topics(connection)}
+    return {name: found[name] for name in names if name in found}
+
+
 def describe(connection: sqlite3.Connection, name: str) -> TopicDescription:
     topic = find(connection, name)
     question = """SELECT p.partition, p.start_offset, p.end_offset,
@@ -101,7 +111,7 @@ def describe(connection: sqlite3.Connection, name: str) -> TopicDescription:
     rows = connection.execute(question, (topic.id,)).fetchall()
     partitions = tuple(PartitionDescription(*row) for row in rows)
     config = {**topic_config.DEFAULTS, **topic.settings}
-    return TopicDescription(name, config, partitions, str(topic.created_ms), topic.created_ms)
+    return TopicDescription(name, config, partitions, topic.label, topic.created_ms)
 
 
 def delete(connection: sqlite3.Connection, name: str) -> tuple[Topic, list[str]]:

@@ -154,6 +154,21 @@ class TestAnOutputIsDeleted:
             assert "headrace reset" in str(caught.value.hint)
             assert "app-word-counts-changelog" not in broker.topics()
 
+    def test_a_changelog_that_is_made_anew_is_not_written_to(self, tmp_path: Path, broker: Broker) -> None:
+        broker.create_topic("lines")
+        append(broker, "lines", [("k", "a")])
+        with LocalEngine(word_count(), settings(tmp_path), broker) as engine:
+            engine.run_until_idle()
+            assert not engine.has_new_topics
+            broker.delete_topic("app-word-counts-changelog")
+            broker.create_topic("app-word-counts-changelog", config={"cleanup.policy": "compact"})
+            assert engine.has_new_topics
+            append(broker, "lines", [("k", "b")])
+            for go_on in (engine.run_until_idle, engine.lay_out_again):
+                with pytest.raises(InternalTopicError, match="deleted since the application wrote them: app-word"):
+                    go_on()
+            assert values(broker, "app-word-counts-changelog") == []
+
     def test_nor_is_a_changelog_when_the_application_starts_again(self, tmp_path: Path, broker: Broker) -> None:
         broker.create_topic("lines")
         append(broker, "lines", [("k", "a")])
@@ -161,7 +176,7 @@ class TestAnOutputIsDeleted:
             engine.run_until_idle()
         broker.delete_topic("app-word-counts-changelog")
         with pytest.raises(
-            InternalTopicError, match="changelogs were deleted since the application ran last: app-word"
+            InternalTopicError, match="changelogs were deleted since the application wrote them: app-word"
         ):
             LocalEngine(word_count(), settings(tmp_path), broker)
         broker.delete_application("app")

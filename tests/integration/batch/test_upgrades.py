@@ -235,12 +235,12 @@ def test_a_changelog_that_was_deleted_is_missed(place: Place) -> None:
     place.broker.delete_topic("app-c-changelog")
     for _ in range(2):
         with pytest.raises(
-            InternalTopicError, match="changelogs were deleted since the application ran last: app-c-changelog"
+            InternalTopicError, match="changelogs were deleted since the application wrote them: app-c-changelog"
         ) as raised:
             place.run(counted())
     assert "bring it back from a backup, or start over: headrace reset" in (raised.value.hint or "")
     place.broker.create_topic("app-c-changelog", 2, {"cleanup.policy": "compact"})
-    with pytest.raises(InternalTopicError, match="were deleted since the application ran last: app-c-changelog"):
+    with pytest.raises(InternalTopicError, match="were deleted since the application wrote them: app-c-changelog"):
         place.run(both(shouting, counted()))
 
 

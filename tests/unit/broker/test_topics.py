@@ -24,6 +24,7 @@ def test_a_new_topic_is_empty(broker: EmbeddedBroker) -> None:
     ]
     assert found.size == 0
     assert found.created_ms == 1_000_000
+    assert broker.topic_ids(["clicks", "unknown"]) == {"clicks": found.id}
 
 
 def test_describes_offsets_and_size(broker: EmbeddedBroker) -> None:

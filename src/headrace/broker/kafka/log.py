@@ -43,6 +43,10 @@ class KafkaLog:
         """The names of all topics and their numbers of partitions."""
         return metadata.counts(self._log_clients)
 
+    def topic_ids(self, names: Iterable[str]) -> dict[str, str]:
+        """What tells each of these topics from an earlier one of its name, which was deleted; of those there are."""
+        return topics.ids(self._log_clients, names)
+
     def describe_topic(self, name: str) -> TopicDescription:
         """Settings and offsets of one topic; of sizes Kafka's clients are not told."""
         return topics.describe(self._log_clients, name)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from confluent_kafka import TopicCollection
@@ -109,6 +109,19 @@ def describe(clients: Clients, name: str) -> TopicDescription:
         for number, place in enumerate(sorted(places))
     )
     return TopicDescription(name, _settings(clients, name), partitions, str(found.topic_id))
+
+
+def ids(clients: Clients, names: Iterable[str]) -> dict[str, str]:
+    wanted = list(names)
+    what = f"describe the topics {', '.join(wanted)}"
+
+    def found() -> Iterator[tuple[str, str]]:
+        asked = clients.admin().describe_topics(TopicCollection(wanted), request_timeout=clients.timeout)
+        for name, future in asked.items():
+            with suppress(UnknownTopicError):
+                yield name, str(clients.answer(future, what).topic_id)
+
+    return clients.until_it_can(what, lambda: dict(found())) if wanted else {}
 
 
 def _described(clients: Clients, name: str) -> Any:
