@@ -78,8 +78,8 @@ SETTINGS: Mapping[str, Setting] = _settings(
         "staging.dir",
         None,
         text,
-        "on Kafka: where output waits for the decision that it counts; by default below state.dir, "
-        "executors on several machines need a shared one",
+        "on Kafka: where output waits for the decision that it counts; by default below state.dir; "
+        "all processes of an application must see the same place",
         nullable=True,
     ),
     Setting("allow.os.group.write.access", False, boolean, "whether the group may write in the state directory"),

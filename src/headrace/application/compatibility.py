@@ -38,8 +38,14 @@ class Change:
     effect: Effect
     subject: str
     """The name of the store or topic."""
-    text: str
+    difference: str
     hint: str | None = None
+    outcome: str | None = None
+    """What becomes of the state."""
+
+    @property
+    def text(self) -> str:
+        return self.difference if self.outcome is None else f"{self.difference}; {self.outcome}"
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.text}"
@@ -65,7 +71,7 @@ class Upgrade:
     def differences(self) -> dict[str, str]:
         """What is another about the stores that are rebuilt, without what becomes of them."""
         rebuilt = (change for change in self.changes if change.effect is Effect.REBUILD)
-        return {change.subject: change.text.partition("; ")[0] for change in rebuilt}
+        return {change.subject: change.difference for change in rebuilt}
 
     def _with(self, *effects: Effect) -> frozenset[str]:
         return frozenset(change.subject for change in self.changes if change.effect in effects)
@@ -169,7 +175,7 @@ def _store_changes(old: StoreShape, new: StoreShape) -> Iterator[Change]:
         text = f"{', '.join(differences)}; it has no changelog to be filled from again"
         yield Change(Effect.REFUSE, new.name, text, _NEW_NAME)
     elif differences:
-        yield Change(Effect.REBUILD, new.name, f"{', '.join(differences)}; {_source_of(new)}")
+        yield Change(Effect.REBUILD, new.name, ", ".join(differences), outcome=_source_of(new))
 
 
 def _moved(old: StoreShape, new: StoreShape) -> Change:
@@ -177,7 +183,7 @@ def _moved(old: StoreShape, new: StoreShape) -> Change:
     if _has_only_copies(old, new):
         text += "; it has no changelog, so its content cannot follow"
         return Change(Effect.REFUSE, new.name, text, f"{_STAY}. {_NEW_NAME}")
-    return Change(Effect.RESTORE, new.name, f"{text}; {_source_of(new)}")
+    return Change(Effect.RESTORE, new.name, text, outcome=_source_of(new))
 
 
 def _source_of(store: StoreShape) -> str:

@@ -97,7 +97,7 @@ def _argument_error(
     if unknown is None:
         method = name.rpartition(".")[2]
         hint = _right_call(method, parameters, args) or f"It takes {', '.join(names)}."
-        if method.endswith("join") and str(error).endswith("'windows'"):
+        if method.endswith("join") and "windows" in names[len(args) :] and "windows" not in kwargs:
             hint = f"Say how far apart the records may be: {method}(other, joiner, JoinWindows(timedelta(minutes=5)))."
         return OperatorTypeError(f"{name}(): {error}", hint=hint, at=user_line())
     hint = did_you_mean(unknown, names, shown="{}=".format) or f"It takes {', '.join(names)}."

@@ -82,8 +82,8 @@ class StagingDirectory:
         if found.type != pyarrow.fs.FileType.File:
             message = f"staging.dir is not the same place for all processes of the application: {self.location}"
             hint = (
-                "Executors on several machines need one that all of them reach: "
-                "set staging.dir to a shared directory, or to an address that pyarrow.fs opens (hdfs://, s3://)."
+                "Set staging.dir to a directory that the driver and all workers reach, or to an address that "
+                "pyarrow.fs opens (hdfs://, s3://)."
             )
             raise ConfigError(message, hint=hint)
 
