@@ -16,7 +16,6 @@ acknowledged survives a power loss. Without it it survives the death of any proc
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import re
@@ -61,6 +60,7 @@ from headrace.broker.port import (
 from headrace.broker.staging import SegmentStage, StagedSegment, StagedTopic, unpack
 from headrace.broker.topics import Topic
 from headrace.errors import ArgumentError, BrokerError, CorruptLogError, LeaseHeldError, UnknownTopicError
+from headrace.file_locks import lock
 from headrace.names import check_name
 from headrace.records import RawRecord
 
@@ -404,9 +404,6 @@ class EmbeddedBroker:
         with explained(path):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield True
-        except BlockingIOError:
-            yield False
+            yield lock(descriptor)
         finally:
             os.close(descriptor)

@@ -6,7 +6,6 @@ that was damaged since is fetched again.
 
 from __future__ import annotations
 
-import fcntl
 import importlib.util
 import json
 import os
@@ -22,6 +21,7 @@ from typing import TypeAlias
 from xml.sax.saxutils import quoteattr
 
 from headrace.errors import SetupError, UnsupportedError
+from headrace.file_locks import lock
 from headrace.lifecycle.java import find_java
 
 KAFKA_VERSION = "4.3.0"
@@ -100,22 +100,18 @@ def _is_whole(place: Path, jars: JarSet) -> bool:
 
 
 @contextmanager
-def _alone(lock: Path, note: Note) -> Iterator[None]:
+def _alone(path: Path, note: Note) -> Iterator[None]:
     deadline = time.monotonic() + _FETCH_SECONDS
-    with lock.open("w") as file:
+    with path.open("w") as file:
         waits = False
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    message = f"another process has been fetching Kafka's jars for {_FETCH_SECONDS:g} s"
-                    raise SetupError(message, detail=f"It holds {lock}.", hint="End it, and try again.") from None
-                if not waits:
-                    note("another process fetches Kafka's jars; waiting for it")
-                    waits = True
-                time.sleep(_LOOK_SECONDS)
+        while not lock(file):
+            if time.monotonic() > deadline:
+                message = f"another process has been fetching Kafka's jars for {_FETCH_SECONDS:g} s"
+                raise SetupError(message, detail=f"It holds {path}.", hint="End it, and try again.")
+            if not waits:
+                note("another process fetches Kafka's jars; waiting for it")
+                waits = True
+            time.sleep(_LOOK_SECONDS)
         yield
 
 

@@ -7,7 +7,6 @@ killed broker or a restarted machine left behind does no harm.
 from __future__ import annotations
 
 import base64
-import fcntl
 import os
 import random
 import shutil
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headrace.errors import SetupError
+from headrace.file_locks import lock
 from headrace.kafka_server.jars import KAFKA_JARS, Note, fetched
 from headrace.lifecycle.java import find_java
 from headrace.private_directories import make_private
@@ -273,15 +273,11 @@ def _starting(directory: Path) -> Iterator[None]:
     """Two that start in one directory do so one after the other."""
     with (directory / ".lock").open("w") as file:
         deadline = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    message = f"another process starts Kafka in {directory}, and does not come to an end"
-                    raise SetupError(message) from None
-                time.sleep(_LOOK_SECONDS)
+        while not lock(file):
+            if time.monotonic() > deadline:
+                message = f"another process starts Kafka in {directory}, and does not come to an end"
+                raise SetupError(message)
+            time.sleep(_LOOK_SECONDS)
         yield
 
 

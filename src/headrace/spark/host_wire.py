@@ -18,6 +18,7 @@ import msgspec
 
 from headrace.batch.parcels import Parcel
 from headrace.errors import StateDirectoryError
+from headrace.file_locks import lock
 from headrace.private_directories import make_private
 
 _PREFIX = struct.Struct(">BII")
@@ -187,12 +188,9 @@ def is_abandoned(directory: Path) -> bool:
 def _is_locked(path: Path) -> bool:
     try:
         with path.open(encoding="ascii") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return not lock(file, shared=True)
     except FileNotFoundError:
         return False
-    except BlockingIOError:
-        return True
-    return False
 
 
 def _pid_file(path: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import shutil
@@ -11,9 +10,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from headrace.errors import StreamsError
+from headrace.file_locks import lock
 from headrace.private_directories import make_private
 from headrace.spark.host import fork_host
 from headrace.spark.host_wire import (
@@ -85,7 +84,7 @@ def _alone(path: Path) -> Iterator[None]:
     """One worker at a time; who waits too long is told for whom."""
     deadline = time.monotonic() + _ALONE_SECONDS
     with path.open("a+", encoding="ascii") as file:
-        while not _is_taken(file):
+        while not lock(file):
             if time.monotonic() > deadline:
                 file.seek(0)
                 other = file.read().strip()
@@ -95,14 +94,6 @@ def _alone(path: Path) -> Iterator[None]:
         file.truncate(0)
         print(os.getpid(), file=file, flush=True)
         yield
-
-
-def _is_taken(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _end_unreachable(path: Path) -> None:

@@ -6,13 +6,13 @@ would remove the state of each other batch after batch; so the second one is ref
 
 from __future__ import annotations
 
-import fcntl
 import os
 import weakref
 from contextlib import suppress
 from pathlib import Path
 
 from headrace.errors import StateDirectoryError
+from headrace.file_locks import lock
 from headrace.private_directories import make_private
 from headrace.state.rocksdb.failures import explained
 
@@ -46,19 +46,12 @@ class DirectoryHold:
 
     def _take(self, application_dir: Path, address: str) -> None:
         # Only what has changed is written: the time of the file says when the directory was last used.
-        if self._is_locked(fcntl.LOCK_EX) and self._holder() != address:
+        if lock(self._file) and self._holder() != address:
             os.ftruncate(self._file, 0)
             os.pwrite(self._file, os.fsencode(address), 0)
         # Shared: a process that was replaced but still lives must not keep its successor from starting.
-        if not self._is_locked(fcntl.LOCK_SH) or self._holder() != address:
+        if not lock(self._file, shared=True) or self._holder() != address:
             raise _refusal(application_dir, self._holder())
-
-    def _is_locked(self, kind: int) -> bool:
-        try:
-            fcntl.flock(self._file, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
     def _holder(self) -> str:
         return os.fsdecode(os.pread(self._file, os.fstat(self._file).st_size, 0))
@@ -87,12 +80,9 @@ def is_held(application_dir: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not lock(file)
     finally:
         os.close(file)
-    return False
 
 
 def _refusal(application_dir: Path, address: str) -> StateDirectoryError:

@@ -7,7 +7,6 @@ behind by a process that was killed. Where that application is not started again
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -19,6 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from headrace.file_locks import lock
 from headrace.state.rocksdb.failures import explained
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -75,19 +75,11 @@ def _hold(directory: Path, application_dir: Path) -> int | None:
             file = os.open(directory / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             os.pwrite(file, os.fsencode(application_dir.absolute()), 0)
             # Shared: a process that was replaced but still lives must not keep its successor from holding it.
-            if _is_locked(file, fcntl.LOCK_SH) and _is_there(file, directory / _OWNER):
+            if lock(file, shared=True) and _is_there(file, directory / _OWNER):
                 return file
             os.close(file)
         time.sleep(_LOOK_SECONDS)
     return None
-
-
-def _is_locked(file: int, kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _is_there(file: int, path: Path) -> bool:
@@ -137,7 +129,7 @@ def _unlocked() -> Iterator[Leftover]:
         with suppress(OSError):
             file = os.open(directory / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                if _is_locked(file, fcntl.LOCK_EX):
+                if lock(file):
                     told = os.fsdecode(os.pread(file, os.fstat(file).st_size, 0))
                     yield Leftover(directory, Path(told) if told else None, _size(directory))
             finally:

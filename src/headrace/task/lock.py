@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import math
 import os
@@ -11,6 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from headrace.errors import StoreError
+from headrace.file_locks import lock
 from headrace.private_directories import make_private
 
 log = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ class TaskLock:
         path = directory / FILE_NAME
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         since, told_after = time.monotonic(), _SILENT_SECONDS
-        while not self._is_taken():
+        while not lock(self._file):
             waited = time.monotonic() - since
             if waited >= wait_seconds:
                 error = self._refusal(directory)
@@ -41,13 +41,6 @@ class TaskLock:
             time.sleep(_LOOK_SECONDS)
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
-
-    def _is_taken(self) -> bool:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
     def _refusal(self, directory: Path) -> StoreError:
         holder = os.pread(self._file, 32, 0).decode(errors="replace").strip()
