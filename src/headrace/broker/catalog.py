@@ -11,6 +11,7 @@ import fcntl
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from headrace.errors import BrokerError, BrokerGoneError, CorruptLogError
 SCHEMA_VERSION = 3
 _APPLICATION_ID = 0x48445243  # "HDRC"
 _BUSY_SECONDS = 60.0
+_LOOK_SECONDS = 0.01
 
 _SCHEMA = (
     """CREATE TABLE topics (
@@ -111,8 +113,10 @@ class Catalog:
         self._connections: list[SealedConnection] = []
         self._inherited: list[SealedConnection] = []
         try:
-            with _explained(path), self._alone():
-                self._prepare()
+            with _explained(path):
+                if not self._is_made():
+                    with self._alone():
+                        self._prepare()
                 self._file = self._present_file()
             if verify:
                 self.verify()
@@ -230,24 +234,45 @@ class Catalog:
         connection.execute("PRAGMA foreign_keys = ON")
         return connection
 
+    def _is_made(self) -> bool:
+        """Whether nothing is left to do: then nobody waits for another process, which may have been stopped.
+
+        An empty file is not read: who makes it switches it to WAL mode, which does not wait for readers.
+        """
+        with explained(self.path), suppress(FileNotFoundError):
+            return bool(self.path.stat().st_size) and self._version() == SCHEMA_VERSION
+        return False
+
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Let one process at a time create the file: the switch to WAL mode does not wait for others."""
         with explained(self.path):
             descriptor = os.open(self.path.with_name(".lock"), os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._take(descriptor)
             yield
         finally:
             os.close(descriptor)
+
+    def _take(self, descriptor: int) -> None:
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() > deadline:
+                    raise _locked(self.path, "makes it") from error
+            time.sleep(_LOOK_SECONDS)
+
+    def _version(self) -> int:
+        return int(self._connection().execute("PRAGMA user_version").fetchone()[0])
 
     def _prepare(self) -> None:
         # A file that is there must not be opened here: closing it again would take away the locks that other
         # connections of this process have on it, and other processes would remove the write-ahead log under their feet.
         with explained(self.path), suppress(FileExistsError):
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE))
-        connection = self._connection()
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        connection, version = self._connection(), self._version()
         if version == 0:
             if connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
                 raise _corrupt(self.path, "it has tables, but no version")
@@ -291,16 +316,27 @@ def _corrupt(path: Path, detail: str) -> CorruptLogError:
     return CorruptLogError(message, detail=detail, hint=hint)
 
 
+def _locked(path: Path, doing: str, detail: str | None = None) -> BrokerError:
+    message = f"the catalog {path} was locked for {_BUSY_SECONDS:.0f} seconds"
+    return BrokerError(message, detail=detail, hint=f"Another process is stuck while it {doing}: look for it.")
+
+
 def _explanation(error: sqlite3.Error, path: Path) -> BrokerError:
     text = str(error)
     if "full" in text:
         message = f"no space left for the catalog {path}"
         return BrokerError(message, detail=text, hint="Free space and start again; nothing was committed.")
     if "locked" in text:
-        message = f"the catalog {path} was locked for {_BUSY_SECONDS:.0f} seconds"
-        return BrokerError(message, detail=text, hint="Another process is stuck while it commits: look for it.")
+        return _locked(path, "commits", text)
     if any(sign in text for sign in _CORRUPT):
         return _corrupt(path, text)
+    if "unable to open" in text:
+        # SQLite does not say why.
+        try:
+            with explained(path):
+                os.close(os.open(os.devnull, os.O_RDONLY))
+        except BrokerError as reason:
+            return reason
     if "readonly" in text or "unable to open" in text or "attempt to write" in text:
         message = f"no access to the catalog {path}"
         hint = "The directory must be writable by, and belong to, the user who runs Headrace."

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import resource
 import sqlite3
 import subprocess
 import sys
@@ -14,12 +16,13 @@ from typing import Any
 import pytest
 
 from headrace import failpoints
-from headrace.broker import crash_points, open_broker
+from headrace.broker import catalog, crash_points, open_broker
 from headrace.broker.disk import Disk
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import Broker, Lease, Stage
 from headrace.broker.staging import unpack
 from headrace.errors import ArgumentError, BrokerError, ConfigError, CorruptLogError, UnsupportedError
+from tests.time_limit import time_limit
 from tests.unit.broker.scene import BIG, batch, files, put, staged, values
 
 
@@ -162,6 +165,18 @@ def test_too_many_open_files_are_no_failure_of_the_disk(tmp_path: Path, monkeypa
             put(broker, "clicks", *[(b"k", BIG)] * 20)
 
 
+def test_too_many_open_files_are_no_lack_of_access_to_the_catalog(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with EmbeddedBroker(tmp_path) as broker:
+        broker.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+        try:
+            with pytest.raises(BrokerError, match=r"too many files are open: .*catalog.db\n.*\n  hint: .*ulimit -n"):
+                broker.topics()
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 def test_an_error_of_the_disk_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> bytes:
         raise OSError(errno.EIO, "Input/output error")
@@ -284,3 +299,22 @@ def test_a_second_broker_of_a_process_takes_no_locks_from_the_first(tmp_path: Pa
         look = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM topics'); c.close()"
         subprocess.run([sys.executable, "-c", look, tmp_path / "catalog.db"], check=True)
         assert (tmp_path / "catalog.db-wal").exists()
+
+
+def test_a_broker_that_is_there_waits_for_nobody_who_was_stopped_while_opening_it(tmp_path: Path) -> None:
+    with EmbeddedBroker(tmp_path) as broker:
+        broker.create_topic("clicks")
+    with (tmp_path / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with time_limit(), EmbeddedBroker(tmp_path) as broker:
+            assert broker.topics() == {"clicks": 1}
+
+
+def test_a_broker_that_another_process_never_ends_making_is_waited_for_with_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "_BUSY_SECONDS", 0.1)
+    with (tmp_path / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with time_limit(), pytest.raises(BrokerError, match=r"catalog.db was locked for .*\n  hint: Another process"):
+            EmbeddedBroker(tmp_path)
