@@ -7,7 +7,6 @@ Whether it still says what was written is verified when it is opened (``headrace
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import threading
@@ -21,6 +20,7 @@ from headrace.broker.commit_count import CommitCount
 from headrace.broker.disk import FILE_MODE, explained, flush
 from headrace.broker.seal import SealedConnection
 from headrace.errors import BrokerError, BrokerGoneError, CorruptLogError
+from headrace.file_locks import lock
 
 SCHEMA_VERSION = 3
 _APPLICATION_ID = 0x48445243  # "HDRC"
@@ -247,7 +247,7 @@ class Catalog:
     def _alone(self) -> Iterator[None]:
         """Let one process at a time create the file: the switch to WAL mode does not wait for others."""
         with explained(self.path):
-            descriptor = os.open(self.path.with_name(".lock"), os.O_RDWR | os.O_CREAT, FILE_MODE)
+            descriptor = _opened_lock(self.path)
         try:
             self._take(descriptor)
             yield
@@ -256,12 +256,9 @@ class Catalog:
 
     def _take(self, descriptor: int) -> None:
         deadline = time.monotonic() + _BUSY_SECONDS
-        while True:
-            try:
-                return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                if time.monotonic() > deadline:
-                    raise _locked(self.path, "makes it") from error
+        while not lock(descriptor):
+            if time.monotonic() > deadline:
+                raise _locked(self.path, "makes it")
             time.sleep(_LOOK_SECONDS)
 
     def _version(self) -> int:
@@ -295,6 +292,10 @@ class Catalog:
         if self._fsync:
             flush(self.path.parent)
             flush(self.path.parent.parent)
+
+
+def _opened_lock(path: Path) -> int:
+    return os.open(path.with_name(".lock"), os.O_RDWR | os.O_CREAT, FILE_MODE)
 
 
 @contextmanager
@@ -331,10 +332,10 @@ def _explanation(error: sqlite3.Error, path: Path) -> BrokerError:
     if any(sign in text for sign in _CORRUPT):
         return _corrupt(path, text)
     if "unable to open" in text:
-        # SQLite does not say why.
+        # SQLite does not say why; the system does.
         try:
-            with explained(path):
-                os.close(os.open(os.devnull, os.O_RDONLY))
+            with explained(path), suppress(FileNotFoundError):
+                os.close(_opened_lock(path))
         except BrokerError as reason:
             return reason
     if "readonly" in text or "unable to open" in text or "attempt to write" in text:
