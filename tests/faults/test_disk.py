@@ -8,14 +8,14 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
 from headrace import failpoints
 from headrace.batch.local import LocalEngine
-from headrace.errors import BrokerError, StateDirectoryError, StreamsError
+from headrace.errors import BrokerError, HeadraceError, StateDirectoryError, StreamsError
 from tests.faults.scene import Scene, topology
 
 NOBODY = 65534
@@ -63,6 +63,28 @@ def test_a_full_disk_of_the_catalog_stops_it_cleanly_and_it_goes_on_when_there_i
         for _ in range(200):
             scene.send(10, padding=300)
     small_disk(scene.broker_dir, "size=64m")
+    scene.run()
+    scene.check()
+
+
+def test_after_a_full_disk_the_same_process_goes_on_at_once_whatever_still_refers_to_what_failed(
+    tmp_path: Path, small_disk: Callable[[Path, str], None]
+) -> None:
+    small_disk(tmp_path / "disk", "size=8m")
+    scene = Scene(tmp_path / "disk")
+    scene.send(30)
+    scene.run()
+    scene.send(300, padding=1500)
+    fill = scene.directory / "fill"
+    with closing(scene.broker()) as broker:
+        failed = LocalEngine(topology(), scene.settings(), broker)
+        with fill.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(b"x" * 4096):
+                pass
+        with pytest.raises(HeadraceError, match="no space left"):
+            failed.run_until_idle()
+        failed.close()
+    fill.unlink()
     scene.run()
     scene.check()
 

@@ -25,14 +25,7 @@ from headrace.batch.reading import Planner, unread_repartitions
 from headrace.batch.reports import BatchReport
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Decision, Outcome, TopicPartition
-from headrace.errors import (
-    BrokerUnreachableError,
-    FencedError,
-    HeadraceError,
-    NotDecidedError,
-    OutcomeUnknownError,
-    TaskMigratedError,
-)
+from headrace.errors import BrokerError, HeadraceError, NotDecidedError, OutcomeUnknownError, TaskMigratedError
 from headrace.records import offsets_by_partition
 from headrace.state.directory_hold import DirectoryHold
 from headrace.state.shared_memory import MemoryHold
@@ -165,7 +158,7 @@ class Coordinator:
         try:
             self.lease.renew()
             is_ours = True
-        except (FencedError, BrokerUnreachableError):
+        except BrokerError:  # fenced, or it cannot be known: it may not answer, or its disk is full
             is_ours = False
         if is_ours and self._is_publishing:
             self._publish_last()
@@ -173,7 +166,7 @@ class Coordinator:
         self._hold.release()
         try:
             self.lease.release()
-        except BrokerUnreachableError as error:
+        except BrokerError as error:
             log.warning("%s was not given back: whoever runs it next takes it. %s", self.lease.application, error)
 
     def _publish_last(self) -> None:

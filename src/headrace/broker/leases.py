@@ -22,8 +22,12 @@ from headrace.broker.port import Owner
 from headrace.errors import ArgumentError, FencedError, LeaseHeldError
 from headrace.machine import boot_id
 
+_ended: set[tuple[object, ...]] = set()
+"""The leases that this process has ended while their catalog could not be written, because the disk was full."""
+
 
 class _Held(NamedTuple):
+    application: str
     epoch: int
     host: str
     pid: int
@@ -33,13 +37,19 @@ class _Held(NamedTuple):
     renewed: int
     expires: int
 
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What stays the same however often it is renewed."""
+        return self[:-2]
+
 
 class CatalogLease:
-    def __init__(self, catalog: Catalog, clock: Clock, application: str, epoch: int, owner: Owner, ttl_ms: int) -> None:
-        self._catalog, self._clock, self._ttl_ms = catalog, clock, ttl_ms
-        self.application = application
-        self.epoch = epoch
-        self.owner = owner
+    def __init__(self, catalog: Catalog, clock: Clock, held: _Held) -> None:
+        self._catalog, self._clock, self._held = catalog, clock, held
+        self._ttl_ms = held.expires - held.renewed
+        self.application = held.application
+        self.epoch = held.epoch
+        self.owner = _owner(held)
 
     def renew(self) -> None:
         """Hold it for another while; FencedError where somebody took it over, BrokerGoneError without a directory."""
@@ -51,8 +61,11 @@ class CatalogLease:
             connection.execute(change, (now, now + self._ttl_ms, self.application))
 
     def release(self) -> None:
+        """Give it back. Where that cannot be written, this process, which knows of it, may take it all the same."""
+        _ended.add(self._held.identity)
         with self._catalog.write() as connection:
             connection.execute("DELETE FROM leases WHERE application = ? AND epoch = ?", (self.application, self.epoch))
+        _ended.discard(self._held.identity)
 
     def __enter__(self) -> CatalogLease:
         return self
@@ -66,26 +79,23 @@ def acquire(catalog: Catalog, clock: Clock, application: str, ttl_ms: int, note:
     if ttl_ms < 1:
         message = f"a lease must last 1 ms or more, found {ttl_ms}"
         raise ArgumentError(message)
-    owner = Owner(socket.gethostname(), os.getpid(), clock.now_ms(), note)
+    pid, since_ms = os.getpid(), clock.now_ms()
     with catalog.write() as connection:
         # Not before the catalog is ours: a lease that was taken while we waited would seem to be of another start.
         now = clock.uptime_ms()
-        held = _held(connection, application)
-        if held is not None and _is_live(held, now):
-            raise _refusal(application, held, now)
+        found = _held(connection, application)
+        if found is not None and _is_live(found, now):
+            raise _refusal(found, now)
         epoch = _next_epoch(connection, application)
-        insert = "INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-        process = process_mark(owner.pid)
-        values = (application, epoch, owner.host, owner.pid, process, note, owner.since_ms, now, now + ttl_ms)
-        connection.execute(insert, values)
-    return CatalogLease(catalog, clock, application, epoch, owner, ttl_ms)
+        process = process_mark(pid)
+        held = _Held(application, epoch, socket.gethostname(), pid, process, note, since_ms, now, now + ttl_ms)
+        connection.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", held)
+    return CatalogLease(catalog, clock, held)
 
 
 def live_owner(connection: sqlite3.Connection, clock: Clock, application: str) -> Owner | None:
     held = _held(connection, application)
-    if held is None or not _is_live(held, clock.uptime_ms()):
-        return None
-    return Owner(held.host, held.pid, held.since_ms, held.note)
+    return None if held is None or not _is_live(held, clock.uptime_ms()) else _owner(held)
 
 
 def check_epoch(connection: sqlite3.Connection, application: str, epoch: int) -> None:
@@ -127,7 +137,7 @@ def _next_epoch(connection: sqlite3.Connection, application: str) -> int:
 
 
 def _held(connection: sqlite3.Connection, application: str) -> _Held | None:
-    question = """SELECT epoch, host, pid, process, note, since_ms, renewed, expires
+    question = """SELECT application, epoch, host, pid, process, note, since_ms, renewed, expires
                   FROM leases WHERE application = ?"""
     row = connection.execute(question, (application,)).fetchone()
     return None if row is None else _Held(*row)
@@ -136,11 +146,15 @@ def _held(connection: sqlite3.Connection, application: str) -> _Held | None:
 def _is_live(held: _Held, now: int) -> bool:
     if not held.renewed <= now < held.expires:  # expired, or the machine was started again
         return False
-    return not has_ended(held.host, held.pid, held.process)
+    return held.identity not in _ended and not has_ended(held.host, held.pid, held.process)
 
 
-def _refusal(application: str, held: _Held, now: int) -> LeaseHeldError:
-    message = f"application {application} is already running: {_shown(held)}"
+def _owner(held: _Held) -> Owner:
+    return Owner(held.host, held.pid, held.since_ms, held.note)
+
+
+def _refusal(held: _Held, now: int) -> LeaseHeldError:
+    message = f"application {held.application} is already running: {_shown(held)}"
     hint = (
         "Stop that process, or give this one another application.id. If it hangs, "
         f"its lease ends in {(held.expires - now) / 1000:.0f} s."

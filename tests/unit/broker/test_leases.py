@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from headrace.broker import leases
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord, Outcome
-from headrace.errors import ArgumentError, BrokerGoneError, FencedError, LeaseHeldError
+from headrace.broker.seal import SealedConnection
+from headrace.errors import ArgumentError, BrokerError, BrokerGoneError, FencedError, LeaseHeldError
 from tests.unit.broker.scene import FakeClock, batch
 
 
@@ -43,6 +45,27 @@ def test_a_released_lease_is_free_and_the_epoch_grows(broker: EmbeddedBroker) ->
         assert (lease.application, lease.epoch) == ("app", 1)
     assert broker.lease_owner("app") is None
     assert broker.acquire_lease("app").epoch == 2
+
+
+def test_a_lease_that_could_not_be_given_back_is_taken_again_by_the_process_that_ended_it(
+    broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease = broker.acquire_lease("app")
+    with monkeypatch.context() as full:
+        full.setattr(SealedConnection, "seal", raise_full)
+        with pytest.raises(BrokerError, match="no space left for the catalog"):
+            lease.release()
+    assert broker.lease_owner("app") is None
+    again = broker.acquire_lease("app")
+    assert again.epoch == 2
+    with pytest.raises(LeaseHeldError):
+        broker.acquire_lease("app")
+    with pytest.raises(FencedError):
+        lease.renew()
+
+
+def raise_full(connection: SealedConnection) -> NoReturn:
+    raise sqlite3.OperationalError("database or disk is full")
 
 
 def test_an_expired_lease_is_taken_over_and_its_holder_fenced(broker: EmbeddedBroker, clock: FakeClock) -> None:
