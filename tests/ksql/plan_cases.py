@@ -35,6 +35,8 @@ class PlanCases:
             return PASSED if error is None else Outcome(Kind.WRONG_ERROR, ("no error yet",), (str(error),))
         if error is None:
             return Outcome(Kind.NOT_RAISED, (f"{expected}: {message}",), ("no error",))
+        if error.place is None:
+            return Outcome(Kind.WRONG_ERROR, (f"{expected}: {message}",), (f"{error.code} has no place: {error}",))
         if error.code == expected:
             return PASSED
         return Outcome(Kind.WRONG_ERROR, (f"{expected}: {message}",), (f"{error.code}: {error}",))

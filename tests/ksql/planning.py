@@ -49,7 +49,7 @@ def planned(case: Case, found: PlannedCase | None = None) -> PlannedCase:
                 is_sink = isinstance(parsed.statement, CreateAs)
                 register_schemas(plan.ddl_command.source, registry, is_sink=is_sink)
         except SqlError as error:
-            error.locate(case.text)
+            error.locate(case.text, slice(parsed.start, parsed.start + len(parsed.text)))
             raise
         found.catalog = applied(found.catalog, plan)
         found.plans.append(plan)

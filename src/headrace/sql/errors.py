@@ -27,7 +27,7 @@ class Place(NamedTuple):
 class SqlError(HeadraceError, ValueError):
     """A statement that cannot be parsed, planned or run.
 
-    ``code`` is stable and meant for programs (``parse.syntax``); ``place`` says where, as far as that is known.
+    ``code`` is stable and meant for programs (``parse.syntax``); ``place`` says where.
     """
 
     def __init__(
@@ -49,20 +49,25 @@ class SqlError(HeadraceError, ValueError):
         self.offset = offset
         """Where in the text it is, for whoever has the text: see ``locate``."""
 
-    def locate(self, text: str) -> None:
-        """Say where in ``text`` it is, if that is known and was not said yet."""
-        if self.offset is not None and self.place is None:
-            self.place, self.fragment = place_of(text, self.offset), underlined(text, self.offset, self._end(text))
-
-    def _end(self, text: str) -> int:
-        """Where the word ends that is wrong; of anything else the first character is marked."""
-        word = _WORD.match(text, self.offset or 0)
-        return (self.offset or 0) + 1 if word is None else word.end()
+    def locate(self, text: str, statement: slice = slice(None)) -> None:
+        """Say where in ``text`` it is, if that was not said yet; a mistake without a place is the whole statement's."""
+        if self.place is None:
+            start, end, _ = statement.indices(len(text))
+            # What the planner makes up, such as the columns of a star, stands nowhere.
+            if self.offset is not None and start <= self.offset < end:
+                start, end = self.offset, _end_of_word(text, self.offset)
+            self.place, self.fragment = place_of(text, start), underlined(text, start, end)
 
     def __str__(self) -> str:
         where = f"line {self.place}: " if self.place else ""
         shown = f"\n{self.fragment}" if self.fragment else ""
         return f"{where}{super().__str__()}{shown}"
+
+
+def _end_of_word(text: str, start: int) -> int:
+    """Where the word ends that is wrong; of anything else the first character is marked."""
+    word = _WORD.match(text, start)
+    return start + 1 if word is None else word.end()
 
 
 def place_of(text: str, offset: int) -> Place:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from headrace.sql.analysis.scope import Aliased, Scope
 from headrace.sql.catalog.sources import WindowedKeys
@@ -26,6 +26,7 @@ class JoinOn:
     right_expression: Expression
     within: Within | None
     condition: str
+    at: int = field(default=0, compare=False, repr=False)
 
     def flipped(self) -> JoinOn:
         """With the sides of the condition changed; what the join keeps is said by the order of sources, not by it."""
@@ -87,7 +88,7 @@ def join_tree(scope: Scope, joins: tuple[q.Join, ...]) -> Joined:
     tree: Joined | Aliased = scope.sources[0]
     seen = [scope.sources[0]]
     for join, added in zip(joins, scope.sources[1:], strict=True):
-        _check_new(added, seen)
+        _check_new(added, seen, join.source.at)
         seen.append(added)
         on = _join_on(replace(scope, sources=tuple(seen)), join, added)
         if _contains(tree, on.left) and not _contains(tree, on.right):
@@ -96,7 +97,7 @@ def join_tree(scope: Scope, joins: tuple[q.Join, ...]) -> Joined:
             tree = Joined(tree, on.left, on.flipped())
         else:
             message = f"the condition {on.condition} does not join {added.alias} to the sources before it"
-            raise SqlError("join.condition", message)
+            raise SqlError("join.condition", message, offset=on.at)
     assert isinstance(tree, Joined)
     return tree
 
@@ -105,10 +106,10 @@ def _contains(tree: Joined | Aliased, aliased: Aliased) -> bool:
     return tree.contains(aliased) if isinstance(tree, Joined) else tree == aliased
 
 
-def _check_new(added: Aliased, seen: list[Aliased]) -> None:
+def _check_new(added: Aliased, seen: list[Aliased], at: int) -> None:
     if any(each.source.name == added.source.name for each in seen):
         what = "a join has each source once" if len(seen) > 1 else "a source cannot be joined to itself"
-        raise SqlError("join.sources", f"{added.source.name} is joined twice, and {what}")
+        raise SqlError("join.sources", f"{added.source.name} is joined twice, and {what}", offset=at)
 
 
 def _join_on(scope: Scope, join: q.Join, added: Aliased) -> JoinOn:
@@ -119,11 +120,13 @@ def _join_on(scope: Scope, join: q.Join, added: Aliased) -> JoinOn:
     if left == right:
         message = f"both sides of {condition} are of {left.alias}: each side must be of another source"
         raise SqlError("join.condition", message, offset=join.condition.at)
-    _check_windows(left, right)
+    _check_windows(left, right, join.source.at)
     if added not in (left, right):
         message = f"the condition {condition} joins {left.alias} and {right.alias}, but {added.alias} must be in it"
         raise SqlError("join.condition", message, offset=join.condition.at)
-    return JoinOn(join.kind, left, left_expression, right, right_expression, join.within, condition)
+    return JoinOn(
+        join.kind, left, left_expression, right, right_expression, join.within, condition, at=join.condition.at
+    )
 
 
 def _sides(condition: Expression) -> tuple[Expression, Expression]:
@@ -146,18 +149,18 @@ def _only_source(scope: Scope, side: Expression, condition: str) -> str:
     return alias
 
 
-def _check_windows(left: Aliased, right: Aliased) -> None:
+def _check_windows(left: Aliased, right: Aliased, at: int) -> None:
     ours, theirs = left.source.windows, right.source.windows
     if (ours is None) != (theirs is None):
         with_windows, without = (right, left) if ours is None else (left, right)
         message = f"{with_windows.alias} is a windowed source and {without.alias} is not, so they cannot be joined"
-        raise SqlError("join.windows", message)
+        raise SqlError("join.windows", message, offset=at)
     if ours is not None and theirs is not None and _is_session(ours) != _is_session(theirs):
         message = (
             f"{left.alias} is a windowed source of {ours.kind.value} windows and {right.alias} of {theirs.kind.value}:"
             " sessions are joined with sessions only"
         )
-        raise SqlError("join.windows", message)
+        raise SqlError("join.windows", message, offset=at)
 
 
 def _is_session(windows: WindowedKeys) -> bool:

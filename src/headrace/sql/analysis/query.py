@@ -33,9 +33,18 @@ class Analysis:
     having: Expression | None
     window: Window | None
     emit: Emit | None
+    emit_at: int
     limit: int | None
+    limit_at: int
     table_functions: tuple[Call, ...]
     is_persistent: bool
+
+    @property
+    def selected_at(self) -> int:
+        """Where the projection begins."""
+        match self.items[0]:
+            case Selected(expression=first) | AllFields(base=first) | (AllColumns() as first):
+                return first.at
 
     @property
     def is_keyless(self) -> bool:
@@ -71,7 +80,9 @@ def analysed(query: Query, catalog: Catalog, functions: Registry, *, is_persiste
         having,
         query.window,
         query.emit,
+        query.emit_at,
         query.limit,
+        query.limit_at,
         called,
         is_persistent,
     )

@@ -68,7 +68,7 @@ def value_features(
     """A value of one column is wrapped unless the statement or the settings say otherwise."""
     wrap = properties.flag("WRAP_SINGLE_VALUE")
     if wrap is not None:
-        check_wrapping(schema.value, format_, wrap)
+        check_wrapping(schema.value, format_, wrap, properties.at("WRAP_SINGLE_VALUE"))
     elif len(schema.value) == 1 and WRAP_VALUES in settings:
         wrap = str(settings[WRAP_VALUES]).lower() == "true"
     feature = Feature.WRAP if wrap else Feature.UNWRAP
@@ -80,21 +80,22 @@ def timestamp_column(properties: SourceProperties, schema: Schema) -> TimestampC
     said, pattern = properties.text("TIMESTAMP"), properties.text("TIMESTAMP_FORMAT")
     if said is None:
         if pattern is not None:
-            raise SqlError("type.timestamp-column", "TIMESTAMP_FORMAT is given without TIMESTAMP")
+            message = "TIMESTAMP_FORMAT is given without TIMESTAMP"
+            raise SqlError("type.timestamp-column", message, offset=properties.at("TIMESTAMP_FORMAT"))
         return None
     name = said[1:-1] if said[:1] == said[-1:] == "`" else said.upper()
     column = schema.find(name)
     if column is None:
         message = f"the TIMESTAMP column `{name}` does not exist"
-        raise SqlError("name.column", message)
+        raise SqlError("name.column", message, offset=properties.at("TIMESTAMP"))
     if column.type not in (BIGINT, TIMESTAMP, STRING):
         message = f"the TIMESTAMP column `{name}` is of type {column.type}, not BIGINT, TIMESTAMP or STRING"
-        raise SqlError("type.timestamp-column", message)
+        raise SqlError("type.timestamp-column", message, offset=properties.at("TIMESTAMP"))
     if (column.type == STRING) != (pattern is not None):
         message = (
             f"the TIMESTAMP column `{name}` is of type {column.type}: TIMESTAMP_FORMAT goes with STRING, and only so"
         )
-        raise SqlError("type.timestamp-column", message)
+        raise SqlError("type.timestamp-column", message, offset=properties.at("TIMESTAMP"))
     return TimestampColumn(name, pattern)
 
 
@@ -118,11 +119,13 @@ def _check_new(statement: CreateSource, catalog: Catalog) -> None:
 def _windows(properties: SourceProperties) -> WindowedKeys | None:
     kind, size_ms = properties.window_kind(), properties.duration_ms("WINDOW_SIZE")
     if kind is WindowKind.SESSION and size_ms is not None:
-        raise SqlError("ddl.window-size", "SESSION windows have no WINDOW_SIZE")
+        raise SqlError("ddl.window-size", "SESSION windows have no WINDOW_SIZE", offset=properties.at("WINDOW_SIZE"))
     if kind not in {None, WindowKind.SESSION} and size_ms is None:
-        raise SqlError("ddl.window-size", "the WINDOW_SIZE is missing", hint="Write WINDOW_SIZE='30 SECONDS'.")
+        hint = "Write WINDOW_SIZE='30 SECONDS'."
+        raise SqlError("ddl.window-size", "the WINDOW_SIZE is missing", hint=hint, offset=properties.at("WINDOW_TYPE"))
     if kind is None and size_ms is not None:
-        raise SqlError("ddl.window-size", "WINDOW_SIZE is given without WINDOW_TYPE")
+        message = "WINDOW_SIZE is given without WINDOW_TYPE"
+        raise SqlError("ddl.window-size", message, offset=properties.at("WINDOW_SIZE"))
     return None if kind is None else WindowedKeys(kind, size_ms)
 
 

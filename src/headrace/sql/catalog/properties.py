@@ -40,13 +40,17 @@ class SourceProperties:
         for written, value in given:
             name = written.upper()
             if name not in allowed:
-                raise _unknown(written, allowed)
+                raise _unknown(written, allowed, value.at)
             if name in self._values:
-                raise _wrong(name, "it is given twice")
+                raise _wrong(name, "it is given twice", value.at)
             self._values[name] = value
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
+
+    def at(self, *names: str) -> int | None:
+        """Where the value of the first of these that is given stands."""
+        return next((self._values[name].at for name in names if name in self._values), None)
 
     def text(self, name: str) -> str | None:
         """A text; None where it is not given."""
@@ -72,9 +76,9 @@ class SourceProperties:
         if value is None or value.upper() in _BLANKS:
             return value
         if not value.strip():
-            raise _wrong(name, "a blank is written as SPACE or TAB", code="format.delimiter")
+            raise self._wrong(name, "a blank is written as SPACE or TAB", code="format.delimiter")
         if len(value) != 1:
-            raise _wrong(name, f"{value!r} is not one character, SPACE or TAB", code="format.delimiter")
+            raise self._wrong(name, f"{value!r} is not one character, SPACE or TAB", code="format.delimiter")
         return value
 
     def window_kind(self) -> WindowKind | None:
@@ -83,7 +87,7 @@ class SourceProperties:
         if value is None:
             return None
         if value.upper() not in WindowKind.__members__:
-            raise _wrong("WINDOW_TYPE", f"{value!r} is not TUMBLING, HOPPING or SESSION", code="ddl.window-size")
+            raise self._wrong("WINDOW_TYPE", f"{value!r} is not TUMBLING, HOPPING or SESSION", code="ddl.window-size")
         return WindowKind(value.upper())
 
     def duration_ms(self, name: str) -> int | None:
@@ -93,7 +97,7 @@ class SourceProperties:
             return None
         found = _DURATION.fullmatch(value)
         if found is None or not int(found[1]):
-            raise _wrong(name, f"{value!r} is no length of time such as '30 SECONDS'", code="ddl.window-size")
+            raise self._wrong(name, f"{value!r} is no length of time such as '30 SECONDS'", code="ddl.window-size")
         return Duration(int(found[1]), found[2].upper()).ms
 
     def _value(self, name: str) -> object:
@@ -105,16 +109,18 @@ class SourceProperties:
         # TRUE is a number to Python, not to SQL.
         if value is None or (isinstance(value, kind) and isinstance(value, bool) == (kind is bool)):
             return value
-        raise _wrong(name, f"it must be {what}")
+        raise self._wrong(name, f"it must be {what}")
+
+    def _wrong(self, name: str, why: str, *, code: str = "ddl.property") -> SqlError:
+        return _wrong(name, why, self.at(name), code=code)
 
 
-def _unknown(name: str, allowed: frozenset[str]) -> SqlError:
+def _unknown(name: str, allowed: frozenset[str], at: int) -> SqlError:
     message = f"there is no property {name}"
     ours = _ELSEWHERE.get(name.upper())
     hint = f"Here it is {ours}." if ours in allowed else did_you_mean(name.upper(), allowed, shown=str)
-    return SqlError("ddl.property", message, hint=hint)
+    return SqlError("ddl.property", message, hint=hint, offset=at)
 
 
-def _wrong(name: str, why: str, *, code: str = "ddl.property") -> SqlError:
-    message = f"the property {name} is wrong: {why}"
-    return SqlError(code, message)
+def _wrong(name: str, why: str, at: int | None, *, code: str = "ddl.property") -> SqlError:
+    return SqlError(code, f"the property {name} is wrong: {why}", offset=at)

@@ -21,7 +21,7 @@ def mistakes_located(parsed: Parsed) -> Iterator[None]:
         yield
     except SqlError as error:
         text = parsed.within or " " * parsed.start + parsed.text
-        error.locate(text)
+        error.locate(text, slice(parsed.start, parsed.start + len(parsed.text)))
         error.at = error.at or parsed.file
         if error.code == "name.column" and error.offset is not None:
             as_text = _meant_as_text(text, error.offset, is_value=isinstance(parsed.statement, InsertValues))

@@ -38,13 +38,14 @@ def check_key_types(columns: Sequence[Column]) -> None:
             raise SqlError("format.type", message)
 
 
-def check_wrapping(columns: Sequence[Column], format_: Format, wrap: bool) -> None:
-    """Refuse WRAP_SINGLE_VALUE where it says nothing, or what the format cannot do."""
+def check_wrapping(columns: Sequence[Column], format_: Format, wrap: bool, at: int | None) -> None:
+    """Refuse WRAP_SINGLE_VALUE where it says nothing, or what the format cannot do; it stands ``at`` there."""
     if len(columns) > 1:
-        raise SqlError("format.wrapping", f"WRAP_SINGLE_VALUE is for one value column, and there are {len(columns)}")
+        message = f"WRAP_SINGLE_VALUE is for one value column, and there are {len(columns)}"
+        raise SqlError("format.wrapping", message, offset=at)
     if (Feature.WRAP if wrap else Feature.UNWRAP) not in format_.features:
         message = f"the format {format_.name} cannot do WRAP_SINGLE_VALUE={str(wrap).lower()}"
-        raise SqlError("format.wrapping", message)
+        raise SqlError("format.wrapping", message, offset=at)
 
 
 def parts_of(type_: SqlType) -> Iterator[SqlType]:

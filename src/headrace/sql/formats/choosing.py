@@ -34,7 +34,8 @@ def named_formats(properties: SourceProperties, settings: Mapping[str, str]) -> 
     if value is None:
         hint = f"Write WITH (VALUE_FORMAT='JSON'), or set a default: {DEFAULT_VALUE_FORMAT}."
         raise SqlError("format.missing", "the VALUE_FORMAT is missing", hint=hint)
-    return format_named(key), format_named(value)
+    key_at, value_at = properties.at("FORMAT", "KEY_FORMAT"), properties.at("FORMAT", "VALUE_FORMAT")
+    return format_named(key, key_at), format_named(value, value_at)
 
 
 def check_both(properties: SourceProperties) -> None:
@@ -42,17 +43,18 @@ def check_both(properties: SourceProperties) -> None:
     for name in ("KEY_FORMAT", "VALUE_FORMAT"):
         if "FORMAT" in properties and name in properties:
             message = f"FORMAT and {name} are both given, and FORMAT is the format of key and value"
-            raise SqlError("format.both", message, hint="Give FORMAT alone, or KEY_FORMAT and VALUE_FORMAT.")
+            hint = "Give FORMAT alone, or KEY_FORMAT and VALUE_FORMAT."
+            raise SqlError("format.both", message, hint=hint, offset=properties.at(name))
 
 
-def format_named(name: str) -> Format:
-    """The format of that name."""
+def format_named(name: str, at: int | None = None) -> Format:
+    """The format of that name; ``at`` is where it stands."""
     found = FORMATS.get(name.upper())
     if found is None:
         message = f"there is no format {name}"
         near = did_you_mean(name.upper(), FORMATS, shown=str)
         known = f"Formats are {', '.join(sorted(FORMATS))}."
-        raise SqlError("format.unknown", message, hint=known if near is None else f"{near} {known}")
+        raise SqlError("format.unknown", message, hint=known if near is None else f"{near} {known}", offset=at)
     return found
 
 

@@ -46,7 +46,7 @@ def aggregated(flow: Flow, query: Analysis, target: Schema | None, sink: str | N
     if having is not None:
         check_condition(having, flow.schema, "HAVING", environment)
     if sink is not None:
-        _check_groups_selected(by, selected, sink)
+        _check_groups_selected(by, selected, sink, query.selected_at)
     prepared, calls = _prepared(flow, grouped, environment)
     groups = _grouped(prepared, by, environment)
     found = _with_aggregates(groups, grouped, calls, query, environment)
@@ -58,15 +58,16 @@ def aggregated(flow: Flow, query: Analysis, target: Schema | None, sink: str | N
     return select(found, result, values, ("Aggregate", "Project"), environment)
 
 
-def _check_groups_selected(by: Sequence[e.Expression], selected: Sequence[Selected], sink: str) -> None:
+def _check_groups_selected(by: Sequence[e.Expression], selected: Sequence[Selected], sink: str, at: int) -> None:
     expressions = [each.expression for each in selected]
     missing = [each for each in by if each not in expressions]
     if EVERYTHING in missing:
-        raise SqlError("agg.needs-group", f"the query of {sink} has aggregates, and must have GROUP BY")
+        message = f"the query of {sink} has aggregates, and must have GROUP BY"
+        raise SqlError("agg.needs-group", message, offset=at)
     if missing:
         names = " and ".join(map(shown, missing))
         message = f"the key of {sink} is missing: the projection must contain the grouping expression {names}"
-        raise SqlError("select.key-missing", message)
+        raise SqlError("select.key-missing", message, offset=at)
 
 
 def _result_schema(
@@ -82,10 +83,11 @@ def _result_schema(
     types = [typed(each.expression, known, environment.functions) for each in selected]
     values = [Column(each.alias or "", type_) for each, type_ in zip(selected, types, strict=True)]
     if sink is not None:
-        check_names_once(each.alias or "" for each in selected)
+        check_names_once(selected)
         values = [column for column, each in zip(values, selected, strict=True) if each.expression not in by]
         if not values:
-            raise SqlError("select.no-values", f"the projection of {sink} has no value columns, only keys")
+            message = f"the projection of {sink} has no value columns, only keys"
+            raise SqlError("select.no-values", message, offset=query.selected_at)
     generated = GeneratedNames(columns)
     names = [_key_name(each, selected, generated) for each in by]
     keys = [Column(name, typed(each, columns, environment.functions)) for name, each in zip(names, by, strict=True)]
@@ -99,11 +101,13 @@ def _missing_bounds(columns: Schema, query: Analysis) -> list[Column]:
 
 
 def _key_name(by: e.Expression, selected: Sequence[Selected], generated: GeneratedNames) -> str:
-    names = [each.alias or "" for each in selected if each.expression == by]
+    found = [each for each in selected if each.expression == by]
+    names = [each.alias or "" for each in found]
     if len(names) > 1:
         listed = " and ".join(f"`{name}`" for name in names)
         message = f"the key column {shown(by)} is in the projection more than once, as {listed}"
-        raise SqlError("select.key-twice", message, hint="AS_VALUE copies a key column into the value.")
+        hint = "AS_VALUE copies a key column into the value."
+        raise SqlError("select.key-twice", message, hint=hint, offset=found[1].expression.at)
     if names:
         return names[0]
     return by.name if isinstance(by, e.Column) else generated.of_expression(by)

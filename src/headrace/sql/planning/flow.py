@@ -51,11 +51,11 @@ class NeededKey:
     names: str
     hint: str | None = None
 
-    def check(self, contents: Contents, sink: str) -> None:
-        """An error that names what is missing."""
+    def check(self, contents: Contents, sink: str, at: int) -> None:
+        """An error that names what is missing in the projection, which begins ``at`` there."""
         if not all(any(map(contents.has, group)) for group in self.groups):
             message = f"the key of {sink} is missing: the projection must contain the {self.what} {self.names}"
-            raise SqlError("select.key-missing", message, hint=self.hint)
+            raise SqlError("select.key-missing", message, hint=self.hint, offset=at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ def _planned(join: _Join, key_format: KeyFormat, environment: Environment) -> Fl
     if join.key_name is not None and left.schema.key[0].type != right.schema.key[0].type:
         ours, theirs = left.schema.key[0].type, right.schema.key[0].type
         message = f"the types in {join.on.condition} differ: {ours} and {theirs}"
-        raise SqlError("join.key", message, hint=join.on.with_cast(ours, theirs))
+        raise SqlError("join.key", message, hint=join.on.with_cast(ours, theirs), offset=join.on.at)
     columns = step_schema(step, [left.schema, right.schema], environment.functions)
     is_table = left.is_table and right.is_table
     if join.foreign_key is not None:
@@ -270,7 +270,8 @@ def _check_partitions(join: _Join, environment: Environment) -> None:
             f"{left.alias} and {right.alias} cannot be joined: the number of partitions differs."
             f" {left.alias} has {ours}, {right.alias} has {theirs}"
         )
-        raise SqlError("join.partitions", message, hint="Write one of them to a topic with as many partitions.")
+        hint = "Write one of them to a topic with as many partitions."
+        raise SqlError("join.partitions", message, hint=hint, offset=join.on.at)
 
 
 def _last_source(side: _Side) -> Aliased:

@@ -37,12 +37,13 @@ def result_of(query: Analysis, environment: Environment, sink: str | None = None
 
 def _check_clauses(query: Analysis) -> None:
     if query.window is not None and not query.group_by:
-        raise SqlError("agg.window-needs-group", "WINDOW needs GROUP BY")
+        raise SqlError("agg.window-needs-group", "WINDOW needs GROUP BY", offset=query.window.at)
     if query.emit is Emit.FINAL and (query.window is None or not query.group_by):
-        raise SqlError("agg.emit-final", "EMIT FINAL is for aggregates with a WINDOW: others are never final")
+        message = "EMIT FINAL is for aggregates with a WINDOW: others are never final"
+        raise SqlError("agg.emit-final", message, offset=query.emit_at)
     _check_bounds(query)
     if query.is_persistent and query.limit is not None:
-        raise SqlError("pull.clause", "a query that keeps running cannot have LIMIT")
+        raise SqlError("pull.clause", "a query that keeps running cannot have LIMIT", offset=query.limit_at)
 
 
 def _check_bounds(query: Analysis) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from headrace.sql.analysis.projection import contents
 from headrace.sql.analysis.query import Analysis
@@ -33,11 +33,12 @@ def projected(flow: Flow, query: Analysis, target: Schema | None, sink: str | No
     else:
         values = [each for each in selected if not _leaves_value(each, flow.schema)]
         _check_keys_once(selected, flow.schema)
-        check_names_once(each.alias or "" for each in selected)
+        check_names_once(selected)
         schema = without_row_columns(schema)
         if not schema.value:
-            raise SqlError("select.no-values", f"the projection of {sink} has no value columns, only keys")
-        flow.needed_key.check(contents(items), sink)
+            message = f"the projection of {sink} has no value columns, only keys"
+            raise SqlError("select.no-values", message, offset=query.selected_at)
+        flow.needed_key.check(contents(items), sink, query.selected_at)
     return select(flow, schema, values, ("Project",), environment)
 
 
@@ -137,20 +138,23 @@ def _leaves_value(selected: Selected, columns: Schema) -> bool:
     return (name in WINDOW_BOUNDS and selected.alias == name) or name in {column.name for column in columns.key}
 
 
-def check_names_once(names: Iterable[str]) -> None:
+def check_names_once(selected: Sequence[Selected]) -> None:
     """A name is that of a key or of a value, not of both."""
     seen: set[str] = set()
-    for name in names:
+    for each in selected:
+        name = each.alias or ""
         if name in seen:
-            raise SqlError("name.duplicate", f"there are two columns `{name}` in the projection")
+            message = f"there are two columns `{name}` in the projection"
+            raise SqlError("name.duplicate", message, offset=each.expression.at)
         seen.add(name)
 
 
 def _check_keys_once(selected: Sequence[Selected], columns: Schema) -> None:
     for key in columns.key:
-        aliases = {each.alias or "" for each in selected if each.expression == e.Column(key.name)}
+        found = [each for each in selected if each.expression == e.Column(key.name)]
+        aliases = {each.alias or "" for each in found}
         if len(aliases) > 1:
             names = " and ".join(f"`{alias}`" for alias in sorted(aliases))
             message = f"the key column `{key.name}` is in the projection more than once, as {names}"
             hint = f"AS_VALUE({key.name}) copies a key column into the value."
-            raise SqlError("select.key-twice", message, hint=hint)
+            raise SqlError("select.key-twice", message, hint=hint, offset=found[-1].expression.at)

@@ -53,11 +53,11 @@ def sink_key_format(
     check_both(properties)
     said = properties.text("FORMAT") or properties.text("KEY_FORMAT")
     if query.is_keyless:
-        if said is not None and format_named(said) is not formats.NONE:
+        if said is not None and format_named(said, properties.at("FORMAT", "KEY_FORMAT")) is not formats.NONE:
             raise SqlError("format.none", "a key format is given for a stream without key columns")
         return ColumnsFormat(formats.NONE)
     inherited = query.scope.sources[0].source.key_format
-    format_ = inherited.format if said is None else format_named(said)
+    format_ = inherited.format if said is None else format_named(said, properties.at("FORMAT", "KEY_FORMAT"))
     if said is None and format_ is formats.NONE and schema.key:
         return environment.default_key_format
     own = key_properties(properties, format_, name)
@@ -67,7 +67,7 @@ def sink_key_format(
 def _value_format(properties: SourceProperties, query: Analysis) -> ColumnsFormat:
     said = properties.text("FORMAT") or properties.text("VALUE_FORMAT")
     inherited = query.scope.sources[0].source.value_format
-    format_ = inherited.format if said is None else format_named(said)
+    format_ = inherited.format if said is None else format_named(said, properties.at("FORMAT", "VALUE_FORMAT"))
     return ColumnsFormat(format_, inherited_properties(format_, inherited) | value_properties(properties, format_))
 
 

@@ -74,7 +74,12 @@ def planned_pull(
     found = analysed(query, catalog, environment.functions, is_persistent=False)
     source = found.scope.sources[0].source
     _check_columns(found)
-    query_id, rows = _kept(source, queries, environment, kept)
+    found_rows = _kept(source, queries, environment, kept)
+    if found_rows is None:
+        message = f"the table `{source.name}` keeps no rows, so it cannot be asked"
+        hint = f"Make one that does: CREATE TABLE QUERYABLE_{source.name} AS SELECT * FROM {source.name};"
+        raise SqlError("pull.not-queryable", message, hint=hint, offset=query.source.at)
+    query_id, rows = found_rows
     row = _row(source)
     condition = None if found.where is None else simplified(found.scope.in_row(found.where))
     if found.where is not None:
@@ -114,9 +119,10 @@ def _check_clauses(query: Query, environment: Environment) -> None:
         for at in (each.at for each in given if each is not None):
             raise SqlError("pull.clause", f"a query that is answered once cannot have {name}", hint=_PUSH, offset=at)
     if query.limit is not None and str(environment.settings.get(LIMIT_ENABLED, True)).lower() != "true":
-        raise SqlError("pull.clause", f"LIMIT is switched off: {LIMIT_ENABLED} is false")
+        raise SqlError("pull.clause", f"LIMIT is switched off: {LIMIT_ENABLED} is false", offset=query.limit_at)
     if query.limit is not None and query.limit < 0:
-        raise SqlError("pull.clause", f"LIMIT {query.limit}: a number of rows is not negative")
+        message = f"LIMIT {query.limit}: a number of rows is not negative"
+        raise SqlError("pull.clause", message, offset=query.limit_at)
     _check_aggregates(query, environment.functions)
 
 
@@ -140,17 +146,15 @@ def _check_columns(query: Analysis) -> None:
 
 def _kept(
     source: Source, queries: Mapping[str, QueryPlan], environment: Environment, kept: KeptBy
-) -> tuple[str, KeptRows]:
-    """The query that makes the table, or that reads it into a store."""
+) -> tuple[str, KeptRows] | None:
+    """The query that makes the table, or that reads it into a store; None where no rows are kept."""
     makers = [each for each in queries.values() if each.sink == source.name and not _is_insert(each)]
     makers += [each for each in queries.values() if each.sink is None and each.sources == (source.name,)]
     if source.kind is SourceKind.TABLE and len(makers) == 1:
         rows = kept(makers[0], environment.functions)
         if rows is not None:
             return makers[0].query_id, rows
-    message = f"the table `{source.name}` keeps no rows, so it cannot be asked"
-    hint = f"Make one that does: CREATE TABLE QUERYABLE_{source.name} AS SELECT * FROM {source.name};"
-    raise SqlError("pull.not-queryable", message, hint=hint)
+    return None
 
 
 def _is_insert(plan: QueryPlan) -> bool:

@@ -43,8 +43,10 @@ def query(cursor: Cursor) -> Query:
         _grouping(cursor) if cursor.accept("GROUP", "BY") else (),
         _grouping(cursor) if cursor.accept("PARTITION", "BY") else (),
         expression(cursor) if cursor.accept("HAVING") else None,
-        _emit(cursor) if cursor.accept("EMIT") else None,
-        limit(cursor),
+        emit_at=cursor.at,
+        emit=_emit(cursor) if cursor.accept("EMIT") else None,
+        limit_at=cursor.at,
+        limit=limit(cursor),
     )
 
 

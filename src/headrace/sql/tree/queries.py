@@ -129,3 +129,5 @@ class Query:
     having: Expression | None = None
     emit: Emit | None = None
     limit: int | None = None
+    emit_at: int = field(default=0, compare=False, repr=False)
+    limit_at: int = field(default=0, compare=False, repr=False)

@@ -170,6 +170,8 @@ def test_what_cannot_be_answered_at_once_is_refused(query: str, code: str, setti
         ("SELECT * FROM w WINDOW | SESSION (1 HOUR);", "pull.clause", "cannot have WINDOW"),
         ("SELECT * FROM n JOIN | i ON n.n = i.n;", "pull.clause", "cannot have JOIN"),
         ("SELECT n, | * FROM n;", "pull.clause", "* must be alone"),
+        ("SELECT * FROM n | LIMIT -1;", "pull.clause", "a number of rows is not negative"),
+        ("SELECT * FROM | t;", "pull.not-queryable", "the table `T` keeps no rows, so it cannot be asked"),
     ],
 )
 def test_what_is_refused_is_shown_where_it_stands(query: str, code: str, message: str) -> None:
