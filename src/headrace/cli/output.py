@@ -10,11 +10,12 @@ import json
 import logging
 import os
 import re
+import select
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -181,6 +182,16 @@ def flush_what_is_read() -> None:
                 os.dup2(nowhere, stream.fileno())
             finally:
                 os.close(nowhere)
+
+
+def is_unread(stream: TextIO) -> bool:
+    """Whether what is written to it goes into a pipe whose reader went away; nothing is written to find out."""
+    look = select.poll()
+    try:
+        look.register(stream, 0)
+    except (OSError, ValueError):  # closed, or no file
+        return False
+    return any(event & select.POLLERR for _, event in look.poll(0))
 
 
 def _cell(value: object) -> Text:

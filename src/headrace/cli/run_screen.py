@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 import threading
 import time
@@ -10,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.cli.output import Output, counted
+from headrace.cli.output import Output, counted, is_unread
 from headrace.lifecycle.restores import RestoreEvent, RestoreStep
 
 if TYPE_CHECKING:
@@ -52,11 +54,13 @@ class _Events:
 
 
 class Silence(_Events):
-    """For ``--quiet``."""
+    """For ``--quiet``. The program itself may print: where nobody reads that any more, the run ends as others do."""
 
     def state(self, new: StreamsState, old: StreamsState) -> None: ...
 
-    def batch(self, report: BatchReport) -> None: ...
+    def batch(self, report: BatchReport) -> None:
+        if is_unread(sys.stdout):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
     def restore(self, event: RestoreEvent) -> None: ...
 

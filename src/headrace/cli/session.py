@@ -25,7 +25,7 @@ from headrace.broker.port import Broker
 from headrace.cli import exits
 from headrace.cli.broker_config import broker_config
 from headrace.cli.exits import NotFoundError, RefusedError
-from headrace.cli.output import Output, flush_what_is_read
+from headrace.cli.output import Output, flush_what_is_read, is_unread
 from headrace.errors import HeadraceError, InternalError, debugging, is_debugging
 
 P = ParamSpec("P")
@@ -153,6 +153,8 @@ def _ending_well(out: Output) -> Iterator[None]:
             yield
             sys.stdout.flush()
     except HeadraceError as error:
+        if _met_closed_pipe(error):
+            raise typer.Exit(exits.OK) from error
         if is_debugging():
             raise
         raise _told(out, error, exits.code_of(error)) from error
@@ -172,6 +174,14 @@ def _ending_well(out: Output) -> Iterator[None]:
         raise _told(out, _our_bug(error), exits.FAILED) from error
     finally:
         flush_what_is_read()
+
+
+def _met_closed_pipe(error: BaseException) -> bool:
+    """Whether a function of the user wrote to the standard output, which nobody reads any more."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, BrokenPipeError):
+        cause = cause.__cause__
+    return cause is not None and is_unread(sys.stdout)
 
 
 def _told(out: Output, error: HeadraceError, code: int) -> typer.Exit:

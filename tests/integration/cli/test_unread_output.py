@@ -26,6 +26,12 @@ builder.stream("in").map_values(str.upper).to("out")
 config = {"application.id": "app", "state.dir": "state"}
 """
 PRINTING = PROGRAM.replace('.to("out")', ".print()")
+OWN_PIPE = """
+import os
+
+READING, OWN = os.pipe()
+os.close(READING)
+"""
 TABLE = "CREATE STREAM s (v VARCHAR) WITH (kafka_topic='in', value_format='KAFKA');"
 TO_ONE_PIPE = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
 
@@ -92,13 +98,35 @@ def test_results_that_nobody_reads_end_a_run_without_a_word(tmp_path: Path, brok
         assert process.stderr is not None and process.stderr.read() == ""
 
 
-def test_a_program_that_prints_records_that_nobody_reads_ends(tmp_path: Path, broker: Broker) -> None:
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_a_program_that_prints_records_that_nobody_reads_ends_well(
+    tmp_path: Path, broker: Broker, quiet: tuple[str, ...]
+) -> None:
     broker.append([NewRecord("in", None, b"a")])
-    with started(tmp_path, "run", "--local", "printing.py", **TO_ONE_PIPE) as process:
+    with started(tmp_path, "run", "--local", *quiet, "printing.py", **TO_ONE_PIPE) as process:
         read(process, "A")
         broker.append([NewRecord("in", None, b"b")])
-        process.wait(SECONDS)
+        assert process.wait(SECONDS) == 0
     assert broker.lease_owner("app") is None
+
+
+def test_a_quiet_run_ends_when_its_reader_goes_away_though_it_has_nothing_to_say(
+    tmp_path: Path, broker: Broker
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    broker.append([NewRecord("in", None, b"a")])
+    with started(tmp_path, "run", "--local", "--quiet", "app.py", stdout=writing) as process:
+        os.close(writing)
+        assert process.wait(SECONDS) == 0
+
+
+def test_a_pipe_of_the_programs_own_that_breaks_is_a_failure(tmp_path: Path, broker: Broker) -> None:
+    (tmp_path / "app.py").write_text(PROGRAM.replace("str.upper", "lambda value: os.write(OWN, b'x')") + OWN_PIPE)
+    broker.append([NewRecord("in", None, b"a")])
+    with started(tmp_path, "run", "--local", "app.py", **TO_ONE_PIPE) as process:
+        read(process, "BrokenPipeError")
+        assert process.wait(SECONDS) == 1
 
 
 @pytest.mark.parametrize(
