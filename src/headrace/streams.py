@@ -187,19 +187,21 @@ class Streams(Face):
             warn_of_idle_settings(self._config)
             # From here on whoever closes the application closes the run as well.
             self._run = self._new_run()
-            if not self._states.try_to_become(StreamsState.REBALANCING):
-                self._run.close()
-                message = f"application {self.application_id} was closed while it was started"
-                raise IllegalStateError(message)
             self._run.replicas.standbys += self._standbys
             try:
-                self._run.start()
-                self._states.try_to_become(StreamsState.RUNNING)
+                may_start = self._states.try_to_become(StreamsState.REBALANCING)
+                if may_start:
+                    self._run.start()
+                    self._states.try_to_become(StreamsState.RUNNING)
             except BaseException as error:
                 # A user who does not want to wait has not made an error.
                 self._begin_to_close() if isinstance(error, KeyboardInterrupt) else self._end_in_error(error)
                 self._has_ended(None)
                 raise
+            if not may_start:
+                self._run.close()
+                message = f"application {self.application_id} was closed while it was started"
+                raise IllegalStateError(message)
             end_with_program(self.application_id, self._has_ended, self.close)
 
     def close(self, timeout: Duration | None = None) -> bool:

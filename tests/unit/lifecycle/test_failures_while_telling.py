@@ -113,8 +113,9 @@ def test_an_engine_that_cannot_be_closed_ends_it_too(app: Streams, monkeypatch: 
     assert isinstance(app.failure, Torn)
 
 
-def test_who_is_torn_away_while_it_starts_to_run_leaves_nothing_open(app: Streams) -> None:
-    app.on_state_change(lambda new, old: raises(SystemExit)() if new is StreamsState.RUNNING else None)
+@pytest.mark.parametrize("state", [StreamsState.REBALANCING, StreamsState.RUNNING])
+def test_who_is_torn_away_while_it_starts_to_run_leaves_nothing_open(app: Streams, state: StreamsState) -> None:
+    app.on_state_change(lambda new, old: raises(SystemExit)() if new is state else None)
     with pytest.raises(SystemExit):
         app.start()
     assert app.state is StreamsState.ERROR
