@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.errors import IllegalStateError, StreamsError
+from headrace.errors import HeadraceError, IllegalStateError, StreamsError
 from headrace.instants import to_timestamp
 from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
@@ -18,7 +18,7 @@ from headrace.processors.columns import Columns
 from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord, TopicPartition
 from headrace.serde.contract import OTHER_SERDE
 from headrace.task.context import TaskContext
-from headrace.task.failures import headline, note_part, place
+from headrace.task.failures import headline, note_part, place, text_of
 from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
 from headrace.task.nodes import TaskSource
 from headrace.task.priority_queue import PriorityQueue
@@ -288,12 +288,13 @@ class RecordQueue:
         try:
             response = ask(self._handler, context, raw, error)
         except Exception as fatal:
-            message = f"the deserialization exception handler itself failed: {fatal}"
+            message = f"the deserialization exception handler itself failed: {text_of(fatal)}"
             raise StreamsError(message, at=place) from fatal
         if response.dead_letters:
             task.collector.send_dead_letters(response.dead_letters, node)
         if response.decision is not Decision.RESUME:
-            message = f"the {part} of a record could not be deserialized: {getattr(error, 'message', error)}"
+            said = error.message if isinstance(error, HeadraceError) else text_of(error)
+            message = f"the {part} of a record could not be deserialized: {said}"
             raise StreamsError(
                 message,
                 detail=getattr(error, "detail", None),

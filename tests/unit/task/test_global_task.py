@@ -8,11 +8,12 @@ import pytest
 
 from headrace import serde as serdes
 from headrace.config import StreamsConfig
-from headrace.errors import ProcessingError, UnsupportedError
+from headrace.errors import ProcessingError, StoreError, UnsupportedError
 from headrace.processors.api import Processor, PunctuationType
 from headrace.records import RawRecord, Record, raw_record
 from headrace.state import stores
 from headrace.task.global_task import GlobalTask
+from headrace.task.handlers import LogAndFailExceptionHandler
 from headrace.topology import Topology
 
 
@@ -52,6 +53,18 @@ def test_fills_the_store_and_keeps_the_next_offset() -> None:
     task.update(record(number(7), offset=4))
     assert task.stores["shared"].get("k") == 7
     assert task.offsets == {("topic", 0): 5}
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("nothing to say")
+
+
+def test_an_error_that_cannot_say_what_it_is_is_told_all_the_same() -> None:
+    task = global_task()
+    task._deserialization_handler = LogAndFailExceptionHandler().handle
+    with pytest.raises(StoreError, match=r"could not be deserialized: \(its __str__ raised RuntimeError\)"):
+        task._on_unreadable(record(number(1)), "source", "value", Mute())
 
 
 def test_skips_what_it_cannot_read(caplog: pytest.LogCaptureFixture) -> None:
