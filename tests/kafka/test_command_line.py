@@ -39,7 +39,7 @@ def test_topics_are_made_listed_altered_and_deleted(headrace: Headrace, topic: s
     assert "there is a topic of that name already" in headrace.fails("topics", "create", topic, code=4)
     headrace("topics", "delete", topic, "--yes")
     told = headrace.fails("topics", "describe", topic, code=3)
-    assert f"there is no topic {topic}\n  hint: Create it: headrace topics create {topic}." in told
+    assert f"there is no topic {topic}\n  hint: Create it: headrace topics create {topic} --broker " in told
 
 
 def test_sizes_that_kafka_does_not_tell_are_not_made_up(headrace: Headrace, topic: str) -> None:

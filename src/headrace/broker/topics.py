@@ -6,10 +6,12 @@ import json
 import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from headrace.broker import topic_config
 from headrace.broker.port import PartitionDescription, TopicDescription, TopicPartition
 from headrace.broker.topic_config import TopicConfig, check_partitions
+from headrace.commands import command
 from headrace.errors import ArgumentError, TopicExistsError, UnknownTopicError
 from headrace.names import check_name
 from headrace.near_names import did_you_mean
@@ -151,7 +153,9 @@ def unknown_partition(topic: str, partition: int) -> UnknownTopicError:
 def _unknown(connection: sqlite3.Connection, name: str) -> UnknownTopicError:
     message = f"there is no topic {name!r}"
     names = [row[0] for row in connection.execute("SELECT name FROM topics")]
-    return UnknownTopicError(message, hint=did_you_mean(name, names) or "headrace topics list shows those there are.")
+    catalog = Path(connection.execute("PRAGMA database_list").fetchone()[2])
+    shown = f"{command('topics list', f'embedded:{catalog.parent}')} shows those there are."
+    return UnknownTopicError(message, hint=did_you_mean(name, names) or shown)
 
 
 def _add_partitions(connection: sqlite3.Connection, topic_id: int | None, numbers: range) -> None:

@@ -124,6 +124,8 @@ def test_an_unknown_topic_suggests_the_nearest(broker: EmbeddedBroker) -> None:
     for call in (broker.describe_topic, broker.delete_topic, broker.alter_topic):
         with pytest.raises(UnknownTopicError, match=r"there is no topic 'click'\n  hint: Did you mean 'clicks'"):
             call("click")
+    with pytest.raises(UnknownTopicError, match=rf"hint: headrace topics list --broker {broker.address} shows"):
+        broker.describe_topic("orders")
     with pytest.raises(UnknownTopicError, match="no topic"):
         broker.append([NewRecord("click", None, b"")])
     with pytest.raises(UnknownTopicError, match="no topic"):

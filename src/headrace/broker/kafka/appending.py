@@ -87,7 +87,7 @@ class Appender:
         if topic not in self._counts or now - self._asked > _METADATA_SECONDS:
             self._counts, self._asked = metadata.counts(self._clients), now
         if topic not in self._counts:
-            raise metadata.unknown(topic)
+            raise metadata.unknown(topic, self._clients.address)
         return self._counts[topic]
 
 

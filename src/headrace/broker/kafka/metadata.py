@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from confluent_kafka import KafkaError, KafkaException
 
 from headrace.broker.kafka.clients import Clients
+from headrace.commands import command
 from headrace.errors import UnknownTopicError
 
 if TYPE_CHECKING:
@@ -33,16 +34,16 @@ def check(clients: Clients, topic: str, partition: int = 0) -> None:
     """UnknownTopicError where there is no such topic or partition."""
     count = counts(clients).get(topic)
     if count is None:
-        raise unknown(topic)
+        raise unknown(topic, clients.address)
     if not 0 <= partition < count:
         message = f"topic {topic} has no partition {partition}: it has {count}"
         raise UnknownTopicError(message)
 
 
-def unknown(topic: str) -> UnknownTopicError:
+def unknown(topic: str, address: str) -> UnknownTopicError:
     """There is no such topic."""
     message = f"there is no topic {topic}"
-    return UnknownTopicError(message, hint=f"Create it: headrace topics create {topic}.")
+    return UnknownTopicError(message, hint=f"Create it: {command(f'topics create {topic}', address)}")
 
 
 class AddedPartitions:

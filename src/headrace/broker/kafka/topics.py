@@ -59,7 +59,7 @@ def check_allowed(clients: Clients, name: str, *operations: AclOperation) -> Non
 def delete(clients: Clients, name: str) -> None:
     """Remove a topic; the cluster forgets what groups committed for it."""
     what = f"delete the topic {name}"
-    with _known(name):
+    with _known(name, clients.address):
         clients.ask(what, lambda: clients.admin().delete_topics([name], request_timeout=clients.timeout)[name])
     _wait(clients, what, lambda: name not in counts(clients))
 
@@ -68,7 +68,7 @@ def alter(clients: Clients, name: str, partitions: int | None, config: Mapping[s
     """Add partitions, change settings; None brings a setting back to its default."""
     before = counts(clients).get(name)
     if before is None:
-        raise unknown(name)
+        raise unknown(name, clients.address)
     if partitions is not None and partitions < before:
         message = f"topic {name} has {before} partitions, they cannot become {partitions}"
         raise ArgumentError(message, hint="Partitions can only be added; make another topic.")
@@ -127,7 +127,7 @@ def ids(clients: Clients, names: Iterable[str]) -> dict[str, str]:
 def _described(clients: Clients, name: str) -> Any:
     ask, options = clients.admin().describe_topics, {"request_timeout": clients.timeout}
     options["include_authorized_operations"] = True
-    with _known(name):
+    with _known(name, clients.address):
         return clients.ask(f"describe the topic {name}", lambda: ask(TopicCollection([name]), **options)[name])
 
 
@@ -141,12 +141,12 @@ def _settings(clients: Clients, name: str) -> dict[str, str]:
 
 
 @contextmanager
-def _known(name: str) -> Iterator[None]:
+def _known(name: str, address: str) -> Iterator[None]:
     """Say of a topic that is not there how to make it."""
     try:
         yield
     except UnknownTopicError as error:
-        raise unknown(name) from error
+        raise unknown(name, address) from error
 
 
 def _texts(config: Mapping[str, object]) -> dict[str, str]:
