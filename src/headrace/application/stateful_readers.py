@@ -20,6 +20,20 @@ def stateful_readers(broker: Broker, topic: str) -> dict[str, list[str]]:
     return {application: stores for application, stores in found.items() if stores}
 
 
+def growth_warning(broker: Broker, topic: str, partitions: int | None) -> str | None:
+    """What becomes of applications if ``topic`` gets so many partitions; None where nothing does."""
+    if partitions is None or partitions <= broker.topics().get(topic, partitions):
+        return None
+    readers = stateful_readers(broker, topic)
+    if not readers:
+        return None
+    whose = "; ".join(f"{application} has {', '.join(stores)}" for application, stores in readers.items())
+    return (
+        f"there is state that needs the partitions of {topic} as they are ({whose}). Its application stops until "
+        "it is reset or reads another topic; partitions cannot be taken away again"
+    )
+
+
 def _stores(broker: Broker, application: str, topic: str) -> list[str]:
     known = Progress(broker.last_decided(application)).fingerprint
     if known is None:

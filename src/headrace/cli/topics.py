@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headrace.application.stateful_readers import stateful_readers
+from headrace.application.stateful_readers import growth_warning
 from headrace.broker.port import Broker, TopicDescription
 from headrace.cli.assignments import settings_of
 from headrace.cli.exits import UsageError
@@ -126,22 +126,12 @@ def alter_topic(
     if partitions is None and not changes:
         raise UsageError("nothing to alter", hint="Give --partitions, --config or --unset.")
     with session.broker() as broker:
-        if partitions is not None and partitions > broker.topics().get(name, partitions):
-            _confirm_growth(session, broker, name, yes=yes)
+        warning = growth_warning(broker, name, partitions)
+        if warning is not None:
+            session.confirm(f"{warning}. Add them?", yes=yes)
         broker.alter_topic(name, partitions=partitions, config=changes or None)
         topic = broker.describe_topic(name)
     session.out.done(f"altered topic {name}", _everything(topic))
-
-
-def _confirm_growth(session: Session, broker: Broker, topic: str, *, yes: bool) -> None:
-    readers = stateful_readers(broker, topic)
-    if readers:
-        whose = "; ".join(f"{application} has {', '.join(stores)}" for application, stores in readers.items())
-        question = (
-            f"there is state that needs the partitions of {topic} as they are ({whose}). Its application stops until "
-            "it is reset or reads another topic; partitions cannot be taken away again. Add them?"
-        )
-        session.confirm(question, yes=yes)
 
 
 @command(group, "delete", "headrace topics delete lines", "headrace topics delete lines words --yes --if-exists")

@@ -8,6 +8,7 @@ from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from headrace.application.stateful_readers import growth_warning
 from headrace.broker import DEFAULT_BROKER, BrokerConfig, embedded_directory, no_broker, open_broker
 from headrace.broker.config import broker_settings
 from headrace.client.asking import From, check_limit, partitions_of, starts_of, unknown_topic
@@ -15,7 +16,7 @@ from headrace.client.coding import Coder, new_records
 from headrace.client.reading import Reading
 from headrace.config import as_dict
 from headrace.durations import Duration, timeout_seconds
-from headrace.errors import ArgumentError
+from headrace.errors import ArgumentError, IllegalStateError
 from headrace.guesses import Face
 from headrace.instants import Instant
 from headrace.optional import extra_for
@@ -85,10 +86,23 @@ class Topics(Face):
         self._broker(create=True).create_topic(topic, partitions, config)
 
     def alter(
-        self, topic: str, *, partitions: int | None = None, config: Mapping[str, object | None] | None = None
+        self,
+        topic: str,
+        *,
+        partitions: int | None = None,
+        config: Mapping[str, object | None] | None = None,
+        force: bool = False,
     ) -> None:
-        """Add partitions, change settings; None brings a setting back to its default."""
-        self._known(topic).alter_topic(topic, partitions=partitions, config=config)
+        """Add partitions, change settings; None brings a setting back to its default.
+
+        An application with state that reads the topic cannot go on with more partitions than it began with. Where
+        there is one, adding them is an IllegalStateError, unless ``force`` is set.
+        """
+        broker = self._known(topic)
+        warning = None if force else growth_warning(broker, topic, partitions)
+        if warning is not None:
+            raise IllegalStateError(warning, hint="Say force=True to add them all the same.")
+        broker.alter_topic(topic, partitions=partitions, config=config)
 
     def delete(self, topic: str) -> None:
         """Remove a topic, its records, and what groups committed for it."""

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace import Record, Topics, serdes
+from headrace import Record, Streams, StreamsBuilder, Topics, serdes
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.errors import (
     ArgumentError,
     ConfigError,
+    IllegalStateError,
     OperatorTypeError,
     SerializationError,
     TopicExistsError,
@@ -50,6 +51,24 @@ class TestManaging:
             topics.create("users")
         topics.delete("users")
         assert topics.names() == {"lines": 3}
+
+    def test_partitions_that_state_cannot_follow_are_not_added_without_being_asked_for(
+        self, topics: Topics, tmp_path: Path
+    ) -> None:
+        builder = StreamsBuilder()
+        builder.stream("lines").group_by_key().count("totals")
+        settings = {"application.id": "app", "bootstrap.servers": topics.address, "state.dir": str(tmp_path / "state")}
+        with Streams(builder.build(), settings, engine="local") as app:
+            app.run_until_idle()
+        with pytest.raises(
+            IllegalStateError, match=r"the partitions of lines as they are \(app has totals\)"
+        ) as caught:
+            topics.alter("lines", partitions=4)
+        assert caught.value.hint == "Say force=True to add them all the same."
+        assert topics.names() == {"app-totals-changelog": 3, "lines": 3}
+        topics.alter("lines", partitions=3, config={"retention.ms": -1})
+        topics.alter("lines", partitions=4, force=True)
+        assert topics.names()["lines"] == 4
 
     def test_looking_makes_no_directory(self, tmp_path: Path) -> None:
         with headrace.topics(f"embedded:{tmp_path / 'nowhere'}") as topics:
