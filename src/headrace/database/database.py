@@ -22,7 +22,7 @@ from headrace.database.names import Names
 from headrace.database.positions import Starts
 from headrace.database.printing import PRINTED, PrintedRecords
 from headrace.database.queries import RunningQueries
-from headrace.database.scripts import edits_told, take_executed, text_of_file
+from headrace.database.scripts import check_inserts, edits_told, take_executed, text_of_file
 from headrace.database.topics import BrokerTopics
 from headrace.database.upkeep import Upkeep
 from headrace.engines import check_engine
@@ -160,6 +160,7 @@ class Database:
             self._catch_up()
             passed = Counter(self._scripts[name])
         due = [each for each in statements if not isinstance(each.statement, _ONCE) or not take_executed(each, passed)]
+        check_inserts(name, due, passed, self.engine.queries.values())
         with edits_told(name, due, self._scripts):
             self._try_all(due, self.session)
         yield from self._answers(due, self.session, before)

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from headrace.sql.engine.ports import PersistentQuery
 from headrace.sql.errors import SqlError, place_of
 from headrace.sql.text.parser import parse
 from headrace.sql.tree import statements as st
 
 _CREATES = (st.CreateSource, st.CreateAs)
+_COMPARED = (*_CREATES, st.InsertInto)
 
 
 def text_of_file(name: str) -> str:
@@ -40,13 +42,45 @@ def take_executed(parsed: st.Parsed, executed: Counter[str]) -> bool:
 
 def _same_statement(parsed: st.Parsed, executed: Counter[str]) -> str | None:
     """Other blanks, other comments: who runs the file again means the statement that was executed."""
-    if not isinstance(parsed.statement, _CREATES):
+    if not isinstance(parsed.statement, _COMPARED):
         return None
     return next((text for text, left in executed.items() if left and _statement(text) == parsed.statement), None)
 
 
 def _statement(text: str) -> st.Statement:
     return parse(text, commands=True)[0].statement
+
+
+def check_inserts(
+    script: str, due: Sequence[st.Parsed], passed: Counter[str], running: Iterable[PersistentQuery]
+) -> None:
+    """Refuse an INSERT INTO ... SELECT in place of one that still runs: rows would be inserted by both.
+
+    ``passed`` are the statements that were executed and are not in the file any more.
+    """
+    controls = [each.statement for each in due if isinstance(each.statement, st.ControlQuery)]
+    ended = {each.query_id for each in controls if each.action is st.QueryAction.TERMINATE}
+    removed = [query for query in running if passed[query.statement_text] and ended.isdisjoint((query.id, None))]
+    inserts = [
+        (query, each) for query in removed if isinstance(each := _statement(query.statement_text), st.InsertInto)
+    ]
+    for parsed in due:
+        for query, earlier in inserts:
+            if isinstance(parsed.statement, st.InsertInto) and parsed.statement.target == earlier.target:
+                raise _inserted_still(script, parsed, query)
+
+
+def _inserted_still(script: str, parsed: st.Parsed, query: PersistentQuery) -> SqlError:
+    assert isinstance(parsed.statement, st.InsertInto)
+    message = f"an earlier version of the file inserts into {parsed.statement.target} still: {query.id}"
+    hint = (
+        f"To have the new one in its place, write TERMINATE {query.id}; before it. To have both, put the earlier one "
+        "back into the file."
+    )
+    detail = _difference(query.statement_text, parsed.text, "runs")
+    error = SqlError("script.insert", message, place=place_of(parsed.within, parsed.start), detail=detail, hint=hint)
+    error.at = script
+    return error
 
 
 @contextmanager
@@ -95,7 +129,7 @@ def _tell(error: SqlError, script: str, parsed: st.Parsed, text: str, other: str
     )
 
 
-def _difference(made: str, found: str) -> str:
+def _difference(made: str, found: str, did: str = "made it") -> str:
     lines = difflib.unified_diff(made.splitlines(), found.splitlines(), lineterm="", n=0)
     changed = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
-    return "\n".join(("- made it, + is in the file:", *(f"    {line[0]} {line[1:].strip()}" for line in changed)))
+    return "\n".join((f"- {did}, + is in the file:", *(f"    {line[0]} {line[1:].strip()}" for line in changed)))

@@ -222,6 +222,42 @@ def test_a_script_that_was_edited_is_told_with_what_is_there(address: str) -> No
             list(database.run_script(ORDERS + TOTALS, "renamed.sql"))
 
 
+def test_an_insert_that_was_edited_is_told_with_the_query_that_runs(address: str) -> None:
+    copy = "CREATE STREAM big (id INT KEY, amount INT) WITH (kafka_topic='big', value_format='JSON', partitions=2);"
+    inserts = "INSERT INTO big SELECT id, amount FROM orders WHERE amount > 10;"
+    edited = inserts.replace("> 10", "> 20")
+    with opened(address) as database:
+        list(database.run_script(ORDERS + copy + inserts, "big.sql"))
+        (query,) = database.persistent_queries
+        with pytest.raises(SqlError, match=f"an earlier version of the file inserts into BIG still: {query}") as caught:
+            list(database.run_script(ORDERS + copy + edited, "big.sql"))
+        assert caught.value.place is not None
+        assert "> 20" in str(caught.value.detail)
+        assert f"TERMINATE {query};" in str(caught.value.hint)
+        assert [*database.persistent_queries] == [query]
+        # Other blanks are no edit, and who keeps the earlier one wants both.
+        list(database.run_script(ORDERS + copy + inserts.replace(" FROM", "\n  FROM"), "big.sql"))
+        assert [*database.persistent_queries] == [query]
+        list(database.run_script(ORDERS + copy + inserts + edited, "big.sql"))
+        assert len(database.persistent_queries) == 2
+
+
+@pytest.mark.parametrize("is_in_the_file", [False, True])
+def test_an_insert_takes_the_place_of_one_that_was_terminated(address: str, is_in_the_file: bool) -> None:
+    copy = "CREATE STREAM big (id INT KEY, amount INT) WITH (kafka_topic='big', value_format='JSON', partitions=2);"
+    inserts = "INSERT INTO big SELECT id, amount FROM orders WHERE amount > 10;"
+    with opened(address) as database:
+        list(database.run_script(ORDERS + copy + inserts, "big.sql"))
+        (query,) = database.persistent_queries
+        terminate = f"TERMINATE {query};"
+        if not is_in_the_file:
+            database.execute(terminate)
+        edited = (terminate if is_in_the_file else "") + inserts.replace("> 10", "> 20")
+        list(database.run_script(ORDERS + copy + edited, "big.sql"))
+        (left,) = database.persistent_queries
+        assert left != query
+
+
 def test_other_blanks_and_comments_are_no_edit(address: str) -> None:
     with opened(address) as database:
         list(database.run_script(ORDERS + TOTALS, "totals.sql"))
