@@ -1,20 +1,22 @@
-"""Brokers that stop, die and come back: an application goes on, exactly.
+"""Brokers that stop, die, are slow or fall silent: an application goes on, exactly.
 
-``HEADRACE_FAULTS=long`` leaves brokers away for longer than any timeout of the clients.
+``HEADRACE_FAULTS=long`` leaves brokers away for longer than any timeout of the clients, and tries bad networks.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from headrace import StreamsState
+from headrace import Streams, StreamsState
 from headrace.errors import BrokerUnreachableError
-from headrace.kafka_server import free_port
+from headrace.kafka_server import KafkaServer, free_port
 from tests.kafka.conftest import BrokerFactory
-from tests.kafka.running import IS_LONG, CountingApp, running, wait_for
+from tests.kafka.proxy import Proxy
+from tests.kafka.running import IS_LONG, CountingApp, long, running, wait_for
 
 _AWAY_SECONDS = 70.0 if IS_LONG else 3.0
 
@@ -47,3 +49,40 @@ def test_a_run_goes_on_after_its_broker_was_stopped_and_killed(
             app.wait_until_counted()
             wait_for(lambda: streams.state is StreamsState.RUNNING)
             assert streams.waiting_for is None
+
+
+@pytest.fixture
+def proxied(
+    kafka_behind_proxy: tuple[KafkaServer, Proxy], kafka_name: str, tmp_path: Path
+) -> Iterator[tuple[CountingApp, Streams, Proxy]]:
+    """A run that has begun, and goes through a proxy; what is sent and looked at does not."""
+    server, proxy = kafka_behind_proxy
+    app = CountingApp(server.address, kafka_name, tmp_path)
+    app.make_topics()
+    app.send()
+    with running(app.streams(bootstrap_servers=proxy.address)) as streams:
+        app.wait_until_counted()
+        yield app, streams, proxy
+
+
+@long
+def test_a_slow_broker_only_takes_time(proxied: tuple[CountingApp, Streams, Proxy]) -> None:
+    app, streams, proxy = proxied
+    proxy.delay_seconds, proxy.bytes_per_second = 0.5, 50_000
+    app.send(400)
+    app.wait_until_counted()
+    assert streams.waiting_for is None
+
+
+@long
+def test_a_broker_whose_connections_fall_silent_is_waited_for(proxied: tuple[CountingApp, Streams, Proxy]) -> None:
+    app, streams, proxy = proxied
+    for _ in range(2):
+        proxy.stand_still()
+        app.send()
+        wait_for(lambda: streams.waiting_for is not None, lambda: streams.failure)
+        assert f"Kafka at {proxy.address} does not answer" in str(streams.waiting_for)
+        proxy.heal()
+        app.wait_until_counted()
+        wait_for(lambda: streams.state is StreamsState.RUNNING)
+        assert streams.waiting_for is None

@@ -116,16 +116,19 @@ def _committed(
 
 def names(clients: Clients) -> list[str]:
     """The groups that the cluster knows."""
+    return sorted(each.group_id for each in _listed(clients))
+
+
+def _listed(clients: Clients) -> list[Any]:
+    """All of them: a broker that does not tell its own is an error."""
     ask = clients.admin().list_consumer_groups
     found: Any = clients.ask("list the groups", lambda: ask(request_timeout=clients.timeout), lambda each: each.errors)
-    return sorted(each.group_id for each in found.valid)
+    return list(found.valid)
 
 
 def check_empty(clients: Clients, group: str) -> None:
     """Refuse where somebody reads as that group: Kafka Streams runs the application, or has not left the group yet."""
-    ask = clients.admin().list_consumer_groups
-    found: Any = clients.ask("list the groups", lambda: ask(request_timeout=clients.timeout))
-    state = next((each.state for each in found.valid if each.group_id == group), None)
+    state = next((each.state for each in _listed(clients) if each.group_id == group), None)
     if state not in _WITHOUT_MEMBERS:
         message = f"application {group} is run by somebody else: its consumer group has members"
         detail = f"The group is {state.name.lower().replace('_', ' ')}."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
 from headrace.broker import port
@@ -76,10 +76,16 @@ def _ask(
 
 def _answer(clients: Clients, place: port.TopicPartition, question: Callable[[], Any]) -> int:
     try:
-        return int(clients.ask("ask for offsets of {}-{}".format(*place), question).offset)
+        return int(clients.ask("ask for offsets of {}-{}".format(*place), question, _untold).offset)
     except (BrokerError, UnknownTopicError) as error:
         cause = error.__cause__
         if not isinstance(cause, KafkaException) or cause.args[0].code() not in _NO_LEADER:
             raise
         metadata.check(clients, *place)
         raise clients.silent(error.message, cause.args[0]) from cause
+
+
+def _untold(answer: Any) -> Iterator[KafkaError]:
+    """Where a leader says nothing in time, librdkafka (2.16) gives no error, and an offset that is none."""
+    if answer.offset == OFFSET_INVALID:
+        yield KafkaError(KafkaError._TIMED_OUT)
