@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from headrace.errors import TopologyError
+from headrace.topology.subtopologies import copartitioned_topics
 
 if TYPE_CHECKING:
     from headrace.topology import TopologyPlan
@@ -45,7 +46,7 @@ def _needed(graph: TopologyGraph, external: Mapping[str, int], asked: Mapping[st
         if wrong:
             message = f"repartition topics do not fit the topics they are joined with: {_named(wrong)}"
             hint = f"Ask for partitions={needed} in repartition(), or for none: it is found then."
-            raise _refused(graph, f"{message}; {_named(external)}", external, hint)
+            raise _refused(graph, f"{message}; {_named(external)}", {**external, **wrong}, hint)
         return needed
     if len(set(asked.values())) > 1:
         message = f"repartition topics that are joined have different numbers of partitions: {_named(asked)}"
@@ -67,8 +68,16 @@ def _one_side(counts: Mapping[str, int]) -> str:
     return f"Repartition one side first: {', or '.join(ways)}. {table}"
 
 
-def _refused(graph: TopologyGraph, message: str, topics: Iterable[str], hint: str) -> TopologyError:
-    chosen = set(topics)
-    lines = (node.built_at for node in graph.sources() if chosen & {graph.full_topic(topic) for topic in node.topics})
+def _refused(graph: TopologyGraph, message: str, counts: Mapping[str, int], hint: str) -> TopologyError:
     detail = "A join reads the same partition of both sides in one task."
-    return TopologyError(message, detail=detail, hint=hint, at=", ".join(dict.fromkeys(filter(None, lines))) or None)
+    lines = dict.fromkeys(filter(None, _demanded_at(graph, counts)))
+    return TopologyError(message, detail=detail, hint=hint, at=", ".join(lines) or None)
+
+
+def _demanded_at(graph: TopologyGraph, counts: Mapping[str, int]) -> list[str | None]:
+    """The lines of the joins that do not fit; of all that are about the topics, where only all together do not."""
+    demands = [
+        (demand.built_at, {counts[topic] for topic in copartitioned_topics(graph, demand) & counts.keys()})
+        for demand in graph.copartitioned
+    ]
+    return [at for at, found in demands if len(found) > 1] or [at for at, found in demands if found]

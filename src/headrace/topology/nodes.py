@@ -53,6 +53,15 @@ class SinkNode:
 Node: TypeAlias = SourceNode | ProcessorNode | SinkNode
 
 
+@dataclass(slots=True)
+class Copartition:
+    """A demand: the topics of these source nodes must have the same number of partitions."""
+
+    sources: set[str]
+    built_at: str | None
+    """Where it was demanded: the line of a join."""
+
+
 @dataclass
 class TopologyGraph:
     """The data of a topology; dicts keep the order in which things were added.
@@ -75,8 +84,7 @@ class TopologyGraph:
     """Stores whose changelog is a source topic."""
     reprocess_on_restore: dict[str, bool] = field(default_factory=dict)
     """Global stores, and whether restoring runs their processor again."""
-    copartitioned: list[set[str]] = field(default_factory=list)
-    """Groups of source nodes whose topics must have the same number of partitions."""
+    copartitioned: list[Copartition] = field(default_factory=list)
     prefix: str = ""
     """What internal topic names start with in an application; empty in a topology that is not configured."""
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from headrace.topology.nodes import SinkNode, SourceNode, TopologyGraph
+from headrace.topology.nodes import Copartition, SinkNode, SourceNode, TopologyGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,17 @@ def node_groups(graph: TopologyGraph) -> list[tuple[str, ...]]:
 
 def copartition_groups(graph: TopologyGraph) -> list[frozenset[str]]:
     """Sets of full topic names that must have the same number of partitions; overlapping demands are joined."""
-    demands = [
-        frozenset(graph.full_topic(topic) for name in sorted(group) for topic in _topics_of(graph, name))
-        for group in graph.copartitioned
-    ]
     merged: list[frozenset[str]] = []
-    for demand in filter(None, demands):
+    for demand in filter(None, (copartitioned_topics(graph, each) for each in graph.copartitioned)):
         touching = [group for group in merged if group & demand]
         merged = [group for group in merged if group not in touching]
         merged.append(demand.union(*touching))
     return merged
+
+
+def copartitioned_topics(graph: TopologyGraph, demand: Copartition) -> frozenset[str]:
+    """The full names of the topics that one demand is about."""
+    return frozenset(graph.full_topic(topic) for name in demand.sources for topic in _topics_of(graph, name))
 
 
 def _topics_of(graph: TopologyGraph, name: str) -> tuple[str, ...]:

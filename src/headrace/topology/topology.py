@@ -19,7 +19,7 @@ from headrace.serde.given import given_serde
 from headrace.timestamps import fail_on_invalid_timestamp
 from headrace.topology import checks, drawing, pictures
 from headrace.topology.describe import TopologyDescription, describe
-from headrace.topology.nodes import ProcessorNode, SinkNode, SourceNode, TopologyGraph
+from headrace.topology.nodes import Copartition, ProcessorNode, SinkNode, SourceNode, TopologyGraph
 from headrace.topology.topology_plan import TopologyPlan, topology_plan
 
 _log = logging.getLogger(__name__)
@@ -341,14 +341,14 @@ class Topology(Face):
 
     def copartition_sources(self, names: Iterable[str]) -> None:
         """Demand that the topics of these source nodes have the same number of partitions."""
-        self.graph.copartitioned.append(set(names))
+        self.graph.copartitioned.append(Copartition(set(names), user_line()))
 
     def replace_copartition_source(self, old: str, new: str) -> None:
         """Source ``new`` stands for ``old`` in all demands."""
-        for group in self.graph.copartitioned:
-            if old in group:
-                group.remove(old)
-                group.add(new)
+        for demand in self.graph.copartitioned:
+            if old in demand.sources:
+                demand.sources.remove(old)
+                demand.sources.add(new)
 
     def history_retention_ms(self, store: str) -> int | None:
         """How much history a versioned store keeps; None for another store."""
@@ -357,8 +357,8 @@ class Topology(Face):
 
     def validate_copartition(self) -> None:
         """Refuse co-partitioned repartition topics that were given different numbers of partitions."""
-        for group in self.graph.copartitioned:
-            nodes = (self.graph.nodes.get(name) for name in group)
+        for demand in self.graph.copartitioned:
+            nodes = (self.graph.nodes.get(name) for name in demand.sources)
             topics = {topic for node in nodes if isinstance(node, SourceNode) for topic in node.topics}
             counts = {topic: self.graph.internal_topics.get(topic) for topic in sorted(topics)}
             if None not in counts.values() and len(set(counts.values())) > 1:

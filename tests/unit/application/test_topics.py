@@ -194,6 +194,19 @@ def test_source_topics_that_are_joined_must_fit_even_without_a_repartition_topic
     assert "programs.py" in (error.value.at or "")
 
 
+def test_of_several_joins_the_one_that_does_not_fit_is_named() -> None:
+    def program(b: StreamsBuilder) -> None:
+        clicks = b.stream("clicks")
+        users = b.table("users", store="users")
+        prices = b.table("prices", store="prices")
+        known = clicks.join(users, first)
+        known.join(prices, first)
+
+    with pytest.raises(TopologyError, match=r"clicks: 4, prices: 3, users: 4") as error:
+        plan(program, {"clicks": 4, "users": 4, "prices": 3})
+    assert error.value.at == f"{__file__}:{program.__code__.co_firstlineno + 5}"
+
+
 def test_an_explicit_number_must_fit_the_topic_it_is_joined_with() -> None:
     def program(b: StreamsBuilder) -> None:
         clicks = b.stream("clicks").repartition(name="wide", partitions=8)
