@@ -11,8 +11,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from headrace.libraries import LIBRARIES
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 _PACKAGE = str(Path(__file__).parent)
+_COMMANDS = f"{_PACKAGE}{os.sep}cli{os.sep}"
 
 
 class HeadraceError(Exception):
@@ -210,11 +217,19 @@ def debugging(is_wanted: bool) -> Iterator[None]:
 
 
 def user_line() -> str | None:
-    """``file:line`` of the innermost caller outside Headrace; None where there is none."""
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame = frame.f_back  # type: ignore[assignment]
-    return None if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    """``file:line`` of the user's program that called Headrace; None where a command did.
+
+    That is the innermost caller in no library; where all of them are, the innermost.
+    """
+    caller, frame = None, cast("FrameType | None", sys._getframe(1))
+    while frame is not None and not frame.f_code.co_filename.startswith(_COMMANDS):
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            if not file.startswith(LIBRARIES):
+                return f"{file}:{frame.f_lineno}"
+            caller = caller or f"{file}:{frame.f_lineno}"
+        frame = frame.f_back
+    return caller
 
 
 def __dir__() -> list[str]:

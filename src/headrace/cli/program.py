@@ -18,13 +18,13 @@ from types import ModuleType
 from typing import Any
 
 from headrace.cli.exits import NotFoundError, UsageError
+from headrace.commands import PROGRAM_MODULE
 from headrace.dsl.builder import StreamsBuilder
 from headrace.errors import HeadraceError
 from headrace.lifecycle.preflight import loading
 from headrace.near_names import did_you_mean
 from headrace.topology import Topology
 
-MODULE = "headrace_program"
 _NAMES = ("topology", "builder", "build")
 _HINT = "Give the file a variable topology or builder (a StreamsBuilder), or a function build() that returns one."
 
@@ -90,12 +90,12 @@ def _check_no_arguments(function: Any, what: str) -> None:
 
 
 def _run(file: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(MODULE, file)
+    spec = importlib.util.spec_from_file_location(PROGRAM_MODULE, file)
     if spec is None or spec.loader is None:
         message = f"{file} is no Python file"
         raise UsageError(message, hint="Its name has to end with .py.")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[MODULE] = module
+    sys.modules[PROGRAM_MODULE] = module
     sys.path.insert(0, str(file.resolve().parent))
     with _blaming(file):
         spec.loader.exec_module(module)

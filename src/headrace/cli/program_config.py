@@ -18,8 +18,9 @@ from headrace.broker.config import broker_settings
 from headrace.broker.port import Broker
 from headrace.cli.assignments import settings_of
 from headrace.cli.exits import UsageError
-from headrace.cli.program import MODULE, load_topology
+from headrace.cli.program import load_topology
 from headrace.cli.session import Session
+from headrace.commands import PROGRAM_MODULE
 from headrace.config import StreamsConfig
 from headrace.topology import Topology
 
@@ -59,7 +60,7 @@ def load_application(session: Session, program: str, given: Iterable[str] = ()) 
 
 
 def _settings() -> dict[str, Any]:
-    module = sys.modules[MODULE]
+    module = sys.modules[PROGRAM_MODULE]
     found: Any = next((getattr(module, name) for name in _NAMES if hasattr(module, name)), {})
     if isinstance(found, StreamsConfig):
         return dict(found.originals)

@@ -15,11 +15,11 @@ from headrace.broker import open_broker
 from headrace.cli import exits
 from headrace.cli.broker_config import file_settings
 from headrace.cli.output import CommandConsole, flush_what_is_read, warnings_as_notes
-from headrace.cli.program import MODULE
 from headrace.cli.program_config import ProgramApplication, load_application
 from headrace.cli.run_panel import Panel
 from headrace.cli.run_screen import JsonLines, Lines, RunScreen, Silence
 from headrace.cli.session import Session
+from headrace.commands import PROGRAM_MODULE
 from headrace.lifecycle import preflight
 from headrace.lifecycle.signals import stop_signals
 from headrace.streams import Streams
@@ -115,7 +115,7 @@ def _ship() -> None:
     """Workers cannot import the program: it is loaded under a name of ours."""
     from headrace.spark.shipping import ship_by_value  # noqa: PLC0415
 
-    ship_by_value(sys.modules[MODULE])
+    ship_by_value(sys.modules[PROGRAM_MODULE])
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sysconfig
 import traceback
 from collections.abc import Iterable, Mapping
 from itertools import dropwhile
@@ -11,14 +10,11 @@ from pathlib import Path
 from types import FrameType, ModuleType
 
 from headrace.errors import HeadraceError, ProcessingError
+from headrace.libraries import LIBRARIES
 from headrace.processors.api import FixedKeyProcessor, Processor
 from headrace.records import Record, RecordContext
 
 _PACKAGE = str(Path(__file__).parent.parent)
-_LIBRARIES = tuple(
-    {path for name in ("stdlib", "platstdlib", "purelib", "platlib") if (path := sysconfig.get_paths().get(name))}
-)
-
 
 QUITTING = (SystemExit, KeyboardInterrupt, GeneratorExit)
 """What a function may raise that is no Exception. Whoever runs the task says what it is; no handler does."""
@@ -81,7 +77,7 @@ def _own_line(steps: list[tuple[str, int]]) -> str | None:
         else:
             run.append((file, line))
             last_run = run
-    own = [step for step in last_run if not step[0].startswith(_LIBRARIES)]
+    own = [step for step in last_run if not step[0].startswith(LIBRARIES)]
     found = own[-1] if own else last_run[0] if last_run else None
     return None if found is None else f"{found[0]}:{found[1]}"
 
@@ -89,7 +85,7 @@ def _own_line(steps: list[tuple[str, int]]) -> str | None:
 def own_frames(error: BaseException) -> list[traceback.FrameSummary]:
     """Where ``error`` went through the functions that we called, outermost first."""
     frames = dropwhile(lambda frame: not frame.filename.startswith(_PACKAGE), traceback.extract_tb(error.__traceback__))
-    return [frame for frame in frames if not frame.filename.startswith((_PACKAGE, *_LIBRARIES))]
+    return [frame for frame in frames if not frame.filename.startswith((_PACKAGE, *LIBRARIES))]
 
 
 def processing_error(

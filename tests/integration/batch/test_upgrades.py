@@ -141,7 +141,7 @@ def _check_refusal(place: Place, change: Change) -> None:
     with pytest.raises((UpgradeError, InternalTopicError), match=re.escape(change.refusal)) as raised:
         place.run(change.new, **change.settings)
     assert change.refusal in raised.value.message, "what was changed is the headline"
-    assert f"headrace reset app.py --broker {place.broker.address}" in (raised.value.hint or "")
+    assert re.search(rf"headrace reset \S+\.py --broker {place.broker.address}", raised.value.hint or "")
     assert place.broker.topics() == topics
     if change.partitions is None:
         place.run(change.old)
@@ -251,7 +251,7 @@ def test_changelogs_of_an_application_that_never_committed_are_not_taken_for_its
     place.broker.delete_application("app")
     with pytest.raises(InternalTopicError, match="there are records in its changelogs: app-c-changelog") as raised:
         place.run(counted())
-    assert f"headrace reset app.py --broker {place.broker.address}" in (raised.value.hint or "")
+    assert re.search(rf"headrace reset \S+\.py --broker {place.broker.address}", raised.value.hint or "")
 
 
 def test_a_repartition_before_keys_that_lie_elsewhere_is_refused(place: Place) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from typing import Any
 
 import pytest
@@ -169,7 +170,7 @@ def test_a_store_of_another_kind_is_refused() -> None:
     with pytest.raises(UpgradeError, match=r"^counts cannot go on .* it was a kv store") as error:
         upgrade.check("app", "embedded:data")
     assert "Give the store another name" in str(error.value)
-    assert "headrace reset app.py --broker embedded:data" in str(error.value)
+    assert re.search(r"headrace reset \S+\.py --broker embedded:data", str(error.value))
 
 
 def test_another_format_of_the_same_kind_is_filled_again_from_the_changelog() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from headrace import StreamsBuilder
-from headrace.cli.program import MODULE
+from headrace.commands import PROGRAM_MODULE
 from tests.unit.cli.conftest import Headrace
 
 PROGRAM = """
@@ -27,7 +27,7 @@ OTHERS = [
 @pytest.fixture(autouse=True)
 def fresh_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", sys.path.copy())
-    monkeypatch.delitem(sys.modules, MODULE, raising=False)
+    monkeypatch.delitem(sys.modules, PROGRAM_MODULE, raising=False)
 
 
 def described() -> str:
