@@ -142,7 +142,7 @@ def _check_topic(broker: Broker, address: str, topic: str, partition: int | None
     try:
         count = len(broker.describe_topic(topic).partitions)
     except UnknownTopicError as error:
-        near = error.hint if error.hint and "mean" in error.hint else None
+        near = error.hint if (error.hint or "").startswith("Did you mean") else None
         where = "" if address == DEFAULT_BROKER else f" --broker {shlex.quote(address)}"
         error.hint = near or f"Create it first: headrace topics create {topic}{where}"
         raise

@@ -228,7 +228,9 @@ def test_options_that_contradict_each_other_are_refused(headrace: Headrace, opti
 
 def test_an_unknown_topic_is_not_found(headrace: Headrace) -> None:
     assert "Did you mean 'lines'?" in headrace.fails("consume", "line", code=3)
-    assert "hint: headrace topics list shows those there are." in headrace.fails("consume", "nope", code=3)
+    told = headrace.fails("consume", "nope", code=3)
+    assert "hint: headrace topics list --broker embedded:" in told
+    assert "shows those there are." in told
 
 
 def test_a_terminal_gets_no_control_characters() -> None:
