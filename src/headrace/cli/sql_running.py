@@ -24,7 +24,7 @@ from headrace.errors import HeadraceError
 from headrace.lifecycle.signals import stop_signals
 from headrace.sql.errors import SqlError
 from headrace.sql.text.splitting import is_ended, statements_of
-from headrace.sql.tree.statements import Parsed, Select, SourceKind
+from headrace.sql.tree.statements import Listed, Parsed, Select, Show, SourceKind
 
 _LOOK_SECONDS = 0.1
 
@@ -53,19 +53,21 @@ class SqlRun:
         # Who wants queries in this process wants them to be run: nobody else may ever do that.
         self._until_idle = self._until_idle or self._engine == "local"
         with self._opened(runs_queries=self._until_idle) as database, self._mistakes_told():
-            for _, answer in database.run_text(with_semicolon(text), before=self._before(database)):
+            failures = Failures(database, self._session.out)
+            for _, answer in database.run_text(with_semicolon(text), before=self._before(database, failures)):
                 self._show(answer)
-            self._finish(database)
+            self._finish(database, failures)
 
     def file(self, text: str, name: str) -> None:
         """Execute a file and run its queries until somebody ends them, or all of them have failed."""
         with self._opened(runs_queries=True) as database, self._mistakes_told():
-            for _, answer in database.run_script(text, name, before=self._before(database)):
+            failures = Failures(database, self._session.out)
+            for _, answer in database.run_script(text, name, before=self._before(database, failures)):
                 self._show(answer)
             if self._until_idle:
-                self._finish(database)
+                self._finish(database, failures)
             else:
-                self._wait(database)
+                self._wait(database, failures)
 
     # Inside
 
@@ -81,12 +83,12 @@ class SqlRun:
             database.session.spool = self._screen.spool
             yield database
 
-    def _before(self, database: Database) -> Before:
+    def _before(self, database: Database, failures: Failures) -> Before:
         """Where all is to be processed, questions wait for it."""
 
         def before(parsed: Parsed) -> None:
-            if self._until_idle and isinstance(parsed.statement, Select):
-                self._process_all(database)
+            if self._until_idle and (isinstance(parsed.statement, Select) or parsed.statement == Show(Listed.QUERIES)):
+                self._process_all(database, failures)
 
         return before
 
@@ -94,9 +96,11 @@ class SqlRun:
         with answer:
             self._screen.show(answer)
 
-    def _finish(self, database: Database) -> None:
+    def _finish(self, database: Database, failures: Failures) -> None:
         if self._until_idle:
-            self._process_all(database)
+            self._process_all(database, failures)
+            if failures.failed:
+                raise typer.Exit(exits.FAILED)
         elif database.persistent_queries and database.runner is None:
             ids = ", ".join(database.persistent_queries)
             self._session.out.note(
@@ -104,21 +108,19 @@ class SqlRun:
                 "With --until-idle or --local this command does, and ends when all is processed."
             )
 
-    def _process_all(self, database: Database) -> None:
+    def _process_all(self, database: Database, failures: Failures) -> None:
+        """A query that fails takes no answer away: it is told, and the command goes on."""
         try:
             database.run_until_idle()
         except HeadraceError:
-            failures = Failures(database, self._session.out)
             if not failures.failed:
                 raise
-            failures.tell()
-            raise typer.Exit(exits.FAILED) from None
+        failures.tell()
 
-    def _wait(self, database: Database) -> None:
+    def _wait(self, database: Database, failures: Failures) -> None:
         queries = database.persistent_queries
         if not queries:
             return
-        failures = Failures(database, self._session.out)
         with stop_signals() as wish:
             self._session.out.note(f"{', '.join(queries)}: running until Ctrl-C or SIGTERM.")
             while not wish.is_there and not failures.is_all:

@@ -188,7 +188,8 @@ class Database:
     def run_until_idle(self) -> None:
         """Wait until the queries that run in this process have processed what there is.
 
-        Where one of them failed, that is raised once the others are done.
+        Where one of them failed, that is raised when the others are done, and not again at the next call;
+        ``failure_of`` keeps it.
         """
         self._queries.run_until_idle()
 

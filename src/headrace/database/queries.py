@@ -16,7 +16,6 @@ from headrace.database.idle import run_until_idle
 from headrace.database.positions import Starts, commit_starts, starts_from_now
 from headrace.engines import LOCAL
 from headrace.errors import HeadraceError, LeaseHeldError
-from headrace.lifecycle.states import StreamsState
 from headrace.optional import extra_for
 from headrace.query.replicas import Replicas
 from headrace.serde.registry import SchemaRegistry
@@ -45,6 +44,8 @@ class RunningQueries:
         self.paused: set[str] = set()
         self.failures: dict[str, BaseException] = {}
         """Why queries could not be started."""
+        self._raised: set[str] = set()
+        """The queries whose failure ``run_until_idle`` has raised."""
         self.starts: dict[str, Starts] = {}
         """From where queries read that have not begun."""
         self.state_directory = Path()
@@ -73,6 +74,7 @@ class RunningQueries:
         self._close(query.id)
         self.paused.discard(query.id)
         self.failures.pop(query.id, None)
+        self._raised.discard(query.id)
         if self.is_running:
             forget(self._broker, self.config(query))
         else:
@@ -127,15 +129,13 @@ class RunningQueries:
         """RUNNING, PAUSED or ERROR as ksqlDB says it; UNKNOWN where another process runs it."""
         if query.id in self.paused:
             return "PAUSED"
-        app = self._apps.get(query.id)
-        if query.id in self.failures or (app is not None and app.state is StreamsState.ERROR):
+        if self._failure(query.id) is not None:
             return "ERROR"
-        return "UNKNOWN" if app is None else "RUNNING"
+        return "UNKNOWN" if query.id not in self._apps else "RUNNING"
 
     def failure(self, query: PersistentQuery) -> BaseException | None:
         """What ended a query."""
-        app = self._apps.get(query.id)
-        return self.failures.get(query.id) or (None if app is None else app.failure)
+        return self._failure(query.id)
 
     def store(self, query: PersistentQuery, name: str) -> Any:
         """A store of the query as it was last committed, whoever runs it."""
@@ -149,11 +149,16 @@ class RunningQueries:
     def run_until_idle(self) -> None:
         """Wait until all queries have processed what there is, also what they write for each other.
 
-        What ended one of them is raised when the others are done.
+        What ended one of them is raised when the others are done, once: the next call is about what runs then.
         """
         apps = dict(self._apps)
         read = {topic for id_ in apps for topic in self._read[id_]}
         run_until_idle(apps, read, self._broker)
+        for id_ in (*apps, *self.failures):
+            failure = self._failure(id_)
+            if failure is not None and id_ not in self._raised:
+                self._raised.add(id_)
+                raise failure
 
     def close(self) -> None:
         """End all of them; they go on where they were when they are started again."""
@@ -177,7 +182,12 @@ class RunningQueries:
 
     # Inside
 
+    def _failure(self, query_id: str) -> BaseException | None:
+        app = self._apps.get(query_id)
+        return self.failures.get(query_id) or (None if app is None else app.failure)
+
     def _start(self, query: PersistentQuery) -> None:
+        self._raised.discard(query.id)
         try:
             session = None if self._engine == LOCAL else self._spark(query)
             app = Streams(self.topology(query), self.config(query), engine=self._engine, spark=session)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ import pytest
 from headrace.broker import open_broker
 from headrace.broker.port import NewRecord
 from headrace.database import Database
+from headrace.errors import HeadraceError
 from headrace.sql.errors import SqlError
 from headrace.sql.pull.plan import planned_pull
 
@@ -129,6 +130,17 @@ def test_a_query_that_failed_says_why(address: str) -> None:
         database.broker.append([NewRecord("orders", b"\0\0\0\1", b"{")])
         eventually(lambda: database.state_of("CTAS_TOTALS_1"), "ERROR")
         assert "orders" in str(database.failure_of("CTAS_TOTALS_1"))
+
+
+def test_a_failure_is_raised_once_and_kept(address: str) -> None:
+    with opened(address, settings={"ksql.fail.on.deserialization.error": True}) as database:
+        database.execute(ORDERS + TOTALS)
+        database.broker.append([NewRecord("orders", b"\0\0\0\1", b"{")])
+        with pytest.raises(HeadraceError, match="orders") as raised:
+            database.run_until_idle()
+        database.run_until_idle()
+        assert database.state_of("CTAS_TOTALS_1") == "ERROR"
+        assert database.failure_of("CTAS_TOTALS_1") is raised.value
 
 
 def test_a_query_stands_still_and_goes_on(address: str, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -17,6 +18,12 @@ SET 'auto.offset.reset' = 'earliest';
 CREATE STREAM orders (id INT KEY, customer STRING) WITH (kafka_topic='orders', value_format='JSON', partitions=1);
 INSERT INTO orders VALUES (1, 'ann');
 CREATE TABLE counts AS SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer;
+"""
+OVERFLOW = """
+CREATE STREAM prices (k STRING KEY, d DECIMAL(4,2)) WITH (kafka_topic='prices', value_format='JSON', partitions=1);
+CREATE TABLE sums AS SELECT k, SUM(d) AS x FROM prices GROUP BY k;
+INSERT INTO prices VALUES ('a', 99.99);
+INSERT INTO prices VALUES ('a', 99.99);
 """
 
 
@@ -70,3 +77,17 @@ def test_ctrl_c_ends_a_file_well_as_soon_as_it_is_said_to_run(
 
     assert [each.partition(": ")[2] for each in said] == ["running until Ctrl-C or SIGTERM."]
     assert ran.code == exits.OK
+
+
+def test_a_query_that_fails_takes_no_answer_away(headrace: Headrace, tmp_path: Path) -> None:
+    asked = "SELECT * FROM counts; SHOW QUERIES;"
+    ran = headrace.runs(
+        "sql", "-b", f"embedded:{tmp_path / 'shop'}", "--local", "--json", "-e", SHOP + OVERFLOW + asked
+    )
+
+    answer, *shown = ran.records[-3:]
+    assert answer == {"CUSTOMER": "ann", "N": 1}
+    assert [query["Status"] for query in shown] == ["RUNNING", "ERROR"]
+    (error,) = map(json.loads, ran.err.splitlines())
+    assert error["error"].startswith(f"the query {shown[1]['Query ID']} failed: ")
+    assert ran.code == exits.FAILED
