@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
+
+from headrace.waiting import all_stacks
 
 Found = TypeVar("Found")
 
@@ -71,6 +77,35 @@ def wait_for(look: Callable[[], Found | None], what: str, seconds: float = 240) 
         time.sleep(0.02)
     message = f"waited {seconds:g} s for {what}"
     raise TimeoutError(message)
+
+
+@contextmanager
+def stacks_noted(file: Path, others: Callable[[], Iterable[int]], seconds: float = 120) -> Iterator[None]:
+    """Note in ``file`` what all processes below this one, and ``others``, are doing if the block takes so long.
+
+    Whoever ends the tests because of it finds the file; a machine that is merely busy shows that, too.
+    """
+    timer = threading.Timer(seconds, lambda: file.write_text(_stacks({*tree(os.getpid()), *others()})))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _stacks(processes: Iterable[int]) -> str:
+    noted = [f"load {os.getloadavg()}", all_stacks()]
+    for process in sorted(processes):
+        noted.append(f"--- {process} {state_of(process)} {command_of(process)[:200]}")
+        for tool in (["py-spy", "dump", "--pid"], ["jstack"]):
+            if shutil.which(tool[0]) and ("java" in command_of(process)) == (tool[0] == "jstack"):
+                done = subprocess.run([*tool, str(process)], capture_output=True, text=True, timeout=30, check=False)
+                noted.append(done.stdout + done.stderr)
+        for name in ("wchan", "syscall"):
+            with suppress(OSError):
+                noted.append(f"{name}: {Path(f'/proc/{process}/{name}').read_text()}")
+    return "\n".join(noted)
 
 
 def _parents() -> Iterator[tuple[int, int]]:

@@ -20,8 +20,8 @@ from headrace.spark.engine import SparkEngine
 from tests.faults import damage
 from tests.faults.scene import APPLICATION, IS_LONG, Scene, topology
 from tests.integration.spark import children
-from tests.integration.spark.processes import state_of, wait_for
-from tests.integration.spark.test_hosts import home_of, is_gone, pids_below, pids_in
+from tests.integration.spark.processes import stacks_noted, state_of, wait_for
+from tests.integration.spark.test_hosts import home_of, is_gone, pids_below, pids_in, pids_of_all
 
 POINTS = ("state.before-chunk:2:enospc", "state.after-version:1:raise", "segment-written:1:enospc")
 """Where the disk fails in a host, and how."""
@@ -134,7 +134,7 @@ def test_a_host_that_is_stopped_and_has_lost_its_driver_is_ended_by_the_next_sta
 ) -> None:
     engine.close()
     scene.send(40)
-    with children.running(scene, mode="forever") as driver:
+    with stacks_noted(scene.directory / "stacks", pids_of_all), children.running(scene, mode="forever") as driver:
         stopped = wait_for(lambda: pids_below(driver), "hosts")
         wait_for(lambda: len(list((scene.state_dir / APPLICATION).glob("*_*/.lock"))) >= 4, "open tasks")
         signal_all(stopped, signal.SIGSTOP)

@@ -50,9 +50,12 @@ def pids_in(home: Path) -> set[int]:
     return {pid for file in home.glob("*.pid") if (pid := process_at(file.with_suffix("")))}
 
 
+def pids_of_all() -> set[int]:
+    return {pid for home in directory_of("").iterdir() for pid in pids_in(home)}
+
+
 def pids_below(driver: subprocess.Popen[bytes]) -> set[int]:
-    homes = directory_of("").iterdir()
-    return {pid for home in homes for pid in pids_in(home)}.intersection(children.workers_of(driver))
+    return pids_of_all().intersection(children.workers_of(driver))
 
 
 def is_gone(pid: int) -> bool:
