@@ -17,13 +17,13 @@ from headrace.sql.functions.plain import PlainAggregate
 from headrace.sql.functions.registry import Choice
 from headrace.sql.planning import steps as s
 from headrace.sql.planning.schemas import aggregate_choices, stored_aggregate
+from headrace.sql.planning.windows import windows_of
 from headrace.sql.schema import Schema
 from headrace.sql.tree import expressions as e
-from headrace.sql.tree.queries import Emit, Window, WindowKind
-from headrace.windows import EmitStrategy, SessionWindows, TimeWindows
+from headrace.sql.tree.queries import Emit, WindowKind
+from headrace.windows import EmitStrategy
 
 AggregateStep: TypeAlias = s.StreamAggregate | s.StreamWindowedAggregate | s.TableAggregate
-_DAY_MS = 86_400_000
 
 
 def stream(step: s.StreamAggregate, below: StreamGroupView, context: BuildContext) -> TableView:
@@ -52,7 +52,7 @@ def windowed(step: s.StreamWindowedAggregate, below: StreamGroupView, context: B
         "retention": None if window.retention is None else window.retention.ms,
         **context.serdes(stored_aggregate(step, below.schema, context.functions), step.internal_formats),
     }
-    group = below.group.windowed_by(_windows(window))
+    group = below.group.windowed_by(windows_of(window))
     if step.emit is Emit.FINAL:
         group = group.emit_strategy(EmitStrategy.on_window_close())
     if isinstance(group, SessionWindowedKStream):
@@ -64,14 +64,6 @@ def windowed(step: s.StreamWindowedAggregate, below: StreamGroupView, context: B
     size = None if window.kind is WindowKind.SESSION else window.size.ms
     keys = WindowedKeys(window.kind, size, step.emit or Emit.CHANGES)
     return TableView(bounded, context.schema(step, below.schema), keys)
-
-
-def _windows(window: Window) -> Any:
-    size = window.size.ms
-    grace = max(_DAY_MS - size, 0) if window.grace is None else window.grace.ms
-    if window.kind is WindowKind.SESSION:
-        return SessionWindows(size, grace=grace)
-    return TimeWindows(size, None if window.advance is None else window.advance.ms, grace=grace)
 
 
 def folding(step: AggregateStep, below: Schema, context: BuildContext) -> Folding:

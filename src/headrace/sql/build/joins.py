@@ -10,9 +10,9 @@ from headrace.sql.build.rows import ForeignKey, JoinedRows
 from headrace.sql.build.views import StreamView, TableView
 from headrace.sql.compile import value
 from headrace.sql.planning import steps as s
+from headrace.sql.planning.windows import join_windows
 from headrace.sql.schema import Schema
 from headrace.sql.tree.queries import JoinKind
-from headrace.windows import JoinWindows
 
 _METHODS = {
     JoinKind.INNER: "join",
@@ -36,22 +36,13 @@ def stream_stream(step: s.StreamStreamJoin, left: StreamView, right: StreamView,
     stream = method(
         second[0],
         joined,
-        _windows(step),
+        join_windows(step.before_millis, step.after_millis, step.grace_millis),
         key_serde=first[1]["key_serde"],
         value_serde=first[1]["value_serde"],
         other_value_serde=second[1]["value_serde"],
         name=step.name,
     )
     return left.then(stream, schema)
-
-
-def _windows(step: s.StreamStreamJoin) -> JoinWindows:
-    return JoinWindows(
-        before=step.before_millis,
-        after=step.after_millis,
-        grace=step.grace_millis,
-        eager=step.grace_millis is None,
-    )
 
 
 def stream_table(step: s.StreamTableJoin, left: StreamView, right: TableView, context: BuildContext) -> StreamView:

@@ -38,6 +38,9 @@ def inserted(
     key = tuple(values.get(column.name) for column in source.schema.key)
     row = [values.get(column.name) for column in source.schema.value]
     now = values.get(ROWTIME)
+    if now is not None and now < 0:
+        message = f"ROWTIME counts milliseconds since 1970 and cannot be negative ({now})"
+        raise SqlError("insert.values", message, offset=given[ROWTIME].at)
     key_format, value_format = inserting_formats(source, registry)
     keys = key_serde(source.schema.key, key_format, registry=registry)
     rows = row_serde(source.schema.value, value_format, registry=registry)

@@ -27,6 +27,7 @@ from headrace.sql.planning.schemas import (
     typed,
 )
 from headrace.sql.planning.sources import check_condition, filtered, needs_new_key
+from headrace.sql.planning.windows import check_window
 from headrace.sql.schema import ROWTIME, WINDOW_BOUNDS, Column, Schema
 from headrace.sql.text.format import shown
 from headrace.sql.tree import expressions as e
@@ -173,13 +174,15 @@ def _with_aggregates(
     step: s.StreamAggregate | s.StreamWindowedAggregate | s.TableAggregate
     if window is not None:
         is_final = query.emit is Emit.FINAL
+        window = _with_grace(window) if is_final else window
+        check_window(window)
         step = s.StreamWindowedAggregate(
             context,
             flow.step,
             stored,
             kept,
             calls,
-            _with_grace(window) if is_final else window,
+            window,
             Emit.FINAL if is_final else None,
         )
     elif flow.is_table:

@@ -7,6 +7,7 @@ from headrace.sql.analysis.scope import Aliased
 from headrace.sql.errors import SqlError
 from headrace.sql.planning.flow import Environment
 from headrace.sql.planning.schemas import row_schema, typed
+from headrace.sql.planning.windows import check_within
 from headrace.sql.tree.expressions import Column, Expression
 from headrace.sql.tree.queries import JoinKind
 from headrace.sql.tree.statements import SourceKind
@@ -25,6 +26,7 @@ def check_join(tree: Joined, left_is_table: bool, environment: Environment) -> E
         if on.within is None:
             hint = "Write WITHIN 1 HOUR before ON."
             raise SqlError("join.within", f"{on.between}: streams are joined WITHIN some time", hint=hint, offset=on.at)
+        check_within(on.within, on.at)
         return None
     if on.within is not None:
         message = f"{on.between}: WITHIN is for two streams, and {tree.right.alias} is a table"

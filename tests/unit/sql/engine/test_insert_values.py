@@ -50,6 +50,7 @@ def test_a_key_that_is_not_given_is_null() -> None:
         ("INSERT INTO typed (id, w) VALUES (1, 2);", "name.column"),
         ("INSERT INTO typed (id, rowoffset) VALUES (1, 2);", "insert.target"),
         ("INSERT INTO typed (d) VALUES (123.456);", "insert.values"),
+        ("INSERT INTO typed (v, rowtime) VALUES (1, -5);", "insert.values"),
         ("INSERT INTO typed (v) VALUES (CAST('x' AS INT));", "insert.values"),
         ("INSERT INTO typed (v) VALUES (v + 1);", "name.column"),
         ("INSERT INTO typed (v) VALUES (COUNT(1));", "agg.nested"),

@@ -144,3 +144,22 @@ def test_a_state_that_the_format_cannot_carry_is_refused() -> None:
 def test_values_in_the_format_kafka_cannot_be_grouped_or_joined() -> None:
     session = Session("CREATE STREAM s (id INT KEY, v INT) WITH (KAFKA_TOPIC='s', VALUE_FORMAT='KAFKA');")
     assert session.refused("CREATE TABLE o AS SELECT v, COUNT(*) FROM s GROUP BY v;").code == "format.not-with"
+
+
+@pytest.mark.parametrize(
+    ("window", "message"),
+    [
+        ("HOPPING (SIZE 10 SECONDS, ADVANCE BY 1 MINUTE)", "advance must lie between 1 ms and the window size"),
+        ("TUMBLING (SIZE 0 SECONDS)", "window size must be larger than zero"),
+        ("TUMBLING (SIZE -1 HOURS)", "window size must be larger than zero"),
+        ("SESSION (-1 HOURS)", "gap cannot be negative"),
+        ("TUMBLING (SIZE 1 HOUR, GRACE PERIOD -1 HOURS)", "grace cannot be negative"),
+        ("TUMBLING (SIZE 1 HOUR, RETENTION 1 MINUTE)", "RETENTION is too short"),
+    ],
+)
+def test_lengths_of_time_that_no_window_has_are_found_by_planning(window: str, message: str) -> None:
+    error = Session().refused(f"CREATE TABLE o AS SELECT id, COUNT(*) AS n FROM s WINDOW {window} GROUP BY id;")
+
+    assert error.code == "agg.window"
+    assert error.message.startswith(message)
+    assert error.offset == 57

@@ -191,3 +191,11 @@ def test_windowed_sources_are_joined_with_windowed_ones_of_their_kind() -> None:
     for other in ("b", "c"):
         error = session.refused(f"CREATE STREAM o AS SELECT * FROM a JOIN {other} WITHIN 1 HOUR ON a.k = {other}.k;")
         assert error.code == "join.windows"
+
+
+@pytest.mark.parametrize("within", ["-1 SECONDS", "1 SECOND GRACE PERIOD -1 SECONDS"])
+def test_rows_are_not_joined_within_a_negative_time(within: str) -> None:
+    error = Session().refused(f"CREATE STREAM o AS SELECT s.id, r.length FROM s JOIN r WITHIN {within} ON s.id = r.id;")
+
+    assert error.code == "join.within"
+    assert error.offset is not None
