@@ -204,6 +204,24 @@ def test_a_mistake_in_any_statement_leaves_all_undone(database: Database) -> Non
     assert database.engine.catalog.sources == {}
 
 
+def test_a_mistake_in_a_question_leaves_all_undone(database: Database) -> None:
+    database.execute(ORDERS + TOTALS)
+    for question, word in (
+        ("SELECT * FROM ordrs;", "ordrs"),
+        ("SELECT customr FROM orders EMIT CHANGES;", "customr"),
+        ("SELECT * FROM totals WHERE totl = 1;", "totl"),
+    ):
+        text = f"INSERT INTO orders VALUES (1, 'ann', 3); {question}"
+        with pytest.raises(SqlError) as raised:
+            database.execute(text)
+        assert str(raised.value.place) == f"1:{text.index(word) + 1}"
+    assert database.execute("SELECT * FROM orders;").rows() == []
+
+
+def test_a_question_may_be_about_what_the_text_makes(database: Database) -> None:
+    assert database.execute(f"{ORDERS} {TOTALS} SELECT * FROM totals;").rows() == []
+
+
 def test_the_statements_of_a_script_are_executed_once(address: str, tmp_path: Path) -> None:
     script = ORDERS + "INSERT INTO orders VALUES (1, 'ann', 3); INSERT INTO orders VALUES (1, 'ann', 3);" + TOTALS
     for _ in range(2):

@@ -18,6 +18,7 @@ from headrace.sql.engine.insert_values import inserted
 from headrace.sql.engine.knowledge import Knowledge
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import DryQueries, DryTopics, Journal, NoJournal, PersistentQuery, Queries, Topics
+from headrace.sql.engine.questions import check_question
 from headrace.sql.engine.session import Session, check_set
 from headrace.sql.engine.showing import shown_tables
 from headrace.sql.engine.source_topics import prepare_topic
@@ -28,7 +29,7 @@ from headrace.sql.functions import builtin
 from headrace.sql.functions.registry import Registry
 from headrace.sql.planning import plans
 from headrace.sql.planning.flow import Environment
-from headrace.sql.planning.plans import StatementPlan
+from headrace.sql.planning.plans import QueryPlan, StatementPlan
 from headrace.sql.planning.statements import Planner, applied
 from headrace.sql.tree import statements as st
 
@@ -70,7 +71,7 @@ class SqlEngine:
         return [self.run(parsed, session) for parsed in statements]
 
     def try_all(self, statements: Sequence[st.Parsed], session: Session) -> None:
-        """Find mistakes: execute the statements one after another, and change nothing."""
+        """Find mistakes: execute the statements one after another, and change nothing. Questions are not answered."""
         tried, trial = self.copy(), session.copy()
         for parsed in statements:
             tried.run(parsed, trial)
@@ -112,6 +113,9 @@ class SqlEngine:
                 return Done(parsed, "", tables=shown_tables(statement, self._knowledge(session)))
             case st.Describe() as statement:
                 return Done(parsed, "", tables=described_tables(statement, self._knowledge(session)))
+            case st.Select(query) if self._is_dry:
+                check_question(query, self.catalog, self._plans, self._environment(settings))
+                return Done(parsed, "")
             case st.Explain(subject):
                 return self._explained(parsed, subject, session, settings)
             case st.AssertTopic() | st.AssertSchema() as statement:
@@ -146,10 +150,15 @@ class SqlEngine:
 
     def plan(self, parsed: st.Parsed, settings: Mapping[str, Any] | None = None) -> StatementPlan:
         """What the statement would do, under these settings; nothing is done."""
-        running = {id_: query.plan for id_, query in self.queries.items()}
-        in_force = self.settings if settings is None else settings
-        environment = Environment(self.functions, in_force, self._topics.partitions, self.registry)
-        return Planner(self.catalog, environment, self._next_number, running).plan(parsed.statement, parsed.text)
+        environment = self._environment(self.settings if settings is None else settings)
+        return Planner(self.catalog, environment, self._next_number, self._plans).plan(parsed.statement, parsed.text)
+
+    @property
+    def _plans(self) -> dict[str, QueryPlan]:
+        return {id_: query.plan for id_, query in self.queries.items()}
+
+    def _environment(self, settings: Mapping[str, Any]) -> Environment:
+        return Environment(self.functions, settings, self._topics.partitions, self.registry)
 
     def _planned(self, parsed: st.Parsed, settings: dict[str, Any]) -> Done:
         plan = self.plan(parsed, settings)
