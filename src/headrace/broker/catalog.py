@@ -140,6 +140,8 @@ class Catalog:
         except BaseException as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            if connection.interruption is not None:
+                raise connection.interruption from error
             if isinstance(error, sqlite3.Error):
                 raise _explanation(error, self.path) from error
             raise

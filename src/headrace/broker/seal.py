@@ -62,10 +62,12 @@ class SealedConnection(sqlite3.Connection):
         # Otherwise a row that INSERT OR REPLACE removes goes unseen.
         self.execute("PRAGMA recursive_triggers = ON")
         self._folded: int | None = None
+        self.interruption: BaseException | None = None
+        """What a signal raised while SQLite called us: SQLite tells only that something was."""
 
     def begin_sealing(self) -> None:
         """A transaction begins that may change something."""
-        self._folded = None
+        self._folded = self.interruption = None
 
     def seal(self) -> int | None:
         """Write the seal of the transaction that is about to end; which commit it is, None where nothing changed."""
@@ -78,7 +80,11 @@ class SealedConnection(sqlite3.Connection):
         return values[0]  # type: ignore[no-any-return]
 
     def _note(self, *row: Any) -> None:
-        self._folded = (self._folded or 0) ^ _hash(row)
+        try:
+            self._folded = (self._folded or 0) ^ _hash(row)
+        except BaseException as error:
+            self.interruption = error
+            raise
 
 
 def schema() -> Iterator[str]:

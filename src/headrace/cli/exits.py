@@ -42,6 +42,10 @@ MEANINGS = {
 }
 
 
+class Terminated(BaseException):
+    """SIGTERM came. Not an Exception: whoever answers failures must not take the end of the process for one."""
+
+
 class UsageError(ArgumentError):
     """The command line asks for something that makes no sense."""
 

@@ -160,6 +160,8 @@ def _ending_well(out: Output) -> Iterator[None]:
         raise _told(out, error, exits.code_of(error)) from error
     except KeyboardInterrupt as error:
         raise typer.Exit(exits.INTERRUPTED) from error
+    except exits.Terminated as error:
+        raise typer.Exit(exits.TERMINATED) from error
     except BrokenPipeError as error:
         raise typer.Exit(exits.OK) from error
     except (typer.Exit, typer.Abort):
@@ -205,7 +207,7 @@ def _terminable() -> Iterator[None]:
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise typer.Exit(exits.TERMINATED)
+    raise exits.Terminated
 
 
 def _system_error(error: OSError) -> HeadraceError:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from headrace.broker import open_broker, rewriting
+from headrace.broker import open_broker, rewriting, seal
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
 from headrace.errors import (
@@ -346,3 +346,17 @@ def test_threads_have_connections_of_their_own(broker: EmbeddedBroker) -> None:
         thread.join()
     assert Counter(values(broker, "clicks")) == {b"%d" % number: 20 for number in range(4)}
     assert [record[2] for record in records(broker, "clicks")] == list(range(80))
+
+
+def test_ctrl_c_while_sqlite_calls_us_is_ctrl_c_and_undoes_the_transaction(
+    broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(row: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(seal, "_hash", interrupt)
+        put(broker, "clicks", (b"k", b"lost"))
+    put(broker, "clicks", (b"k", b"kept"))
+    assert [value for number in range(4) for value in values(broker, "clicks", number)] == [b"kept"]
+    EmbeddedBroker(broker.directory, verify=True).close()

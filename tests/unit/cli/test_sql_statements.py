@@ -11,6 +11,7 @@ import pytest
 
 from headrace.cli import exits
 from headrace.cli.output import Output
+from headrace.sql.formats import rows
 from tests.unit.cli.conftest import Headrace
 
 SHOP = """
@@ -91,3 +92,13 @@ def test_a_query_that_fails_takes_no_answer_away(headrace: Headrace, tmp_path: P
     (error,) = map(json.loads, ran.err.splitlines())
     assert error["error"].startswith(f"the query {shown[1]['Query ID']} failed: ")
     assert ran.code == exits.FAILED
+
+
+def test_sigterm_is_no_failure_of_what_runs_when_it_comes(
+    headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Here failures become errors of the statement: of its format.
+    monkeypatch.setattr(rows, "_codec", lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    told = headrace.fails("sql", "-b", f"embedded:{tmp_path / 'shop'}", "--local", "-e", SHOP, code=exits.TERMINATED)
+
+    assert told == ""
