@@ -11,7 +11,7 @@ from headrace.processors.api import NodeContext, Processor
 from headrace.processors.emit_final import EmitFinal
 from headrace.processors.materialized import ValueGetterSupplier, rows_in_store
 from headrace.records import NO_HEADERS, NO_TIMESTAMP, Change, Record, ValueAndTimestamp
-from headrace.windows import EmitStrategy, SessionWindow, SessionWindows, Windowed
+from headrace.windows import MAX_TIMESTAMP, EmitStrategy, SessionWindow, SessionWindows, Windowed
 
 _STEP_MS = 1000
 """A store on disk forgets by segments, which begin at full seconds unless somebody has chosen an odd retention."""
@@ -85,7 +85,8 @@ class SessionAggregateProcessor(Processor):
         aggregate = self._initializer()
         start = end = timestamp
         near = []
-        with self._find_sessions(key, timestamp - self._gap_ms, timestamp + self._gap_ms) as sessions:
+        until = min(timestamp + self._gap_ms, MAX_TIMESTAMP)
+        with self._find_sessions(key, timestamp - self._gap_ms, until) as sessions:
             for session, held in sessions:
                 near.append((session, held))
                 aggregate = self._merger(key, aggregate, held)

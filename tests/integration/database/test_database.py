@@ -68,6 +68,18 @@ def test_a_table_is_kept_and_answers_by_key(database: Database) -> None:
     assert database.execute("SELECT total FROM totals WHERE customer = 'ann';").dicts() == [{"TOTAL": 8}]
 
 
+@pytest.mark.parametrize(
+    ("window", "start", "end"),
+    [("TUMBLING (SIZE 1 SECOND)", 2**63 - 808, 2**63 - 1), ("SESSION (1 SECOND)", 2**63 - 1, 2**63 - 1)],
+)
+def test_windows_end_at_the_latest_when_time_does(database: Database, window: str, start: int, end: int) -> None:
+    database.execute(ORDERS + TOTALS.replace("orders", f"orders WINDOW {window}"))
+    database.execute(f"INSERT INTO orders (rowtime, id, customer, amount) VALUES ({2**63 - 1}, 1, 'ann', 3);")
+    database.run_until_idle()
+    expected = [("ann", start, end, 3)]
+    assert totals(database) == database.execute("SELECT * FROM totals WHERE customer = 'ann';").rows() == expected
+
+
 def test_the_application_of_a_query_has_ksqldbs_name(database: Database) -> None:
     database.execute(ORDERS + TOTALS)
     assert list(database.persistent_queries) == ["CTAS_TOTALS_1"]

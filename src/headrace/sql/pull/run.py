@@ -21,7 +21,7 @@ from headrace.sql.pull.stores import KeptRows
 from headrace.sql.pull.where import KeyLookup, RangeScan
 from headrace.sql.pull.windows import WindowBounds
 from headrace.sql.tree.queries import WindowKind
-from headrace.windows import TimeWindow, Windowed
+from headrace.windows import MAX_TIMESTAMP, TimeWindow, Windowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,6 @@ class Kept:
 
 Change: TypeAlias = Callable[[Kept], Row | None]
 """What a step makes of a row; None where the row is left out."""
-_MIN_TIME, _MAX_TIME = 0, 2**63 - 1
 
 
 class PullAnswers:
@@ -92,9 +91,9 @@ class PullAnswers:
         windows = self._plan.source.windows
         assert windows is not None
         assert windows.size_ms is not None
-        with store.fetch_range(key, _MIN_TIME, _MAX_TIME) as found:
+        with store.fetch_range(key, 0, MAX_TIMESTAMP) as found:
             for start, held in found:
-                window = TimeWindow(start, start + windows.size_ms)
+                window = TimeWindow(start, min(start + windows.size_ms, MAX_TIMESTAMP))
                 yield Kept(Windowed(key, window), held.value, held.timestamp)
 
     @property
