@@ -20,7 +20,8 @@ def forget_orphans(broker: Broker, prefix: str) -> None:
 
 def forget(broker: Broker, config: Mapping[str, Any]) -> None:
     """Remove what the application decided, its internal topics and its local state. LeaseHeldError while it runs."""
-    found = StreamsConfig(config)
+    # What else is set may be the very reason why the application could never start.
+    found = StreamsConfig({name: config[name] for name in ("application.id", "state.dir")})
     _forget(broker, found.application_id)
     clean_up(found.application_dir)
 

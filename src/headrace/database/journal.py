@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -95,7 +95,7 @@ class Journal:
         self._position = 0
         self._lease: Lease | None = None
         self._own: list[bytes] = []
-        """Entries of this process that it has not met again while reading."""
+        """Entries that this process has applied and not met again while reading."""
         self._make_topic()
 
     @property
@@ -122,7 +122,7 @@ class Journal:
             decide(self._broker, self._lease, records)
 
     def unread(self) -> Iterator[Entry]:
-        """What others wrote since it was last read; each entry counts as read when the next one is asked for."""
+        """What this process has not applied; each entry counts as read when the next one is asked for."""
         while self._position < (end := self.next_number):
             for records in self._broker.read(self.topic, 0, self._position, end):
                 for record in records:
@@ -133,14 +133,16 @@ class Journal:
 
     # What the engine tells
 
-    def planned(self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None) -> None:
-        """Write down a plan. Call it inside ``writing``, with everything read."""
+    def planned(
+        self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None
+    ) -> AbstractContextManager[None]:
+        """Write down a plan that is applied in the block. Call it inside ``writing``, with everything read."""
         starts = self._starts(plan, settings)
-        self._append(Entry(plan.statement_text, plan, settings, script=script, starts=starts))
+        return self._written(Entry(plan.statement_text, plan, settings, script=script, starts=starts))
 
-    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> None:
-        """Write down what happened to queries. Call it inside ``writing``, with everything read."""
-        self._append(Entry(parsed.text, action=action, query_ids=tuple(query_ids), script=parsed.script))
+    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> AbstractContextManager[None]:
+        """Write down what happens to queries in the block. Call it inside ``writing``, with everything read."""
+        return self._written(Entry(parsed.text, action=action, query_ids=tuple(query_ids), script=parsed.script))
 
     def beside(self, parsed: Parsed) -> Sequence[tuple[str, InsertedRecord]]:
         """What tells that a script is past a statement: it is written in one step with what the statement writes."""
@@ -149,9 +151,12 @@ class Journal:
         entry = Entry(parsed.text, script=parsed.script)
         return ((self.topic, InsertedRecord(None, entry.to_bytes(), now_ms())),)
 
-    def _append(self, entry: Entry) -> None:
+    @contextmanager
+    def _written(self, entry: Entry) -> Iterator[None]:
         text = entry.to_bytes()
         self.write([NewRecord(self.topic, None, text, partition=0)])
+        # An interrupt leaves an entry that is read, and applied, as if another process had written it.
+        yield
         # On Kafka it may be a moment until it can be read: it is met when that is so.
         self._own.append(text)
 

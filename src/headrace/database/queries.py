@@ -71,10 +71,10 @@ class RunningQueries:
 
     def stop(self, query: PersistentQuery) -> None:
         """Do not run it any more, and forget where it was."""
-        self._close(query.id)
         self.paused.discard(query.id)
         self.failures.pop(query.id, None)
         self._raised.discard(query.id)
+        self._close(query.id)
         if self.is_running:
             forget(self._broker, self.config(query))
         else:
@@ -100,7 +100,7 @@ class RunningQueries:
         known = self._broker.applications() if self._stopped else []
         for query in self._stopped.values():
             if self.config(query)["application.id"] in known:
-                forget(self._broker, self.config(query))
+                self._clear_up_after(query)
         self._stopped.clear()
         for query in queries.values():
             self._start(query)
@@ -194,13 +194,22 @@ class RunningQueries:
             if query.id in self.paused:
                 app.pause()
             commit_starts(self._broker, app.application_id, self.starts.get(query.id, {}))
+            self._read[query.id] = _topics_read(query.plan)
+            self._apps[query.id] = app
             app.start()
-        except HeadraceError as error:
+        except Exception as error:
             log.error("the query %s cannot be started: %s", query.id, error)
+            self._apps.pop(query.id, None)
             self.failures[query.id] = error
             return
         self.failures.pop(query.id, None)
-        self._apps[query.id], self._read[query.id] = app, _topics_read(query.plan)
+
+    def _clear_up_after(self, query: PersistentQuery) -> None:
+        """Whoever runs the queries next tries it again."""
+        try:
+            forget(self._broker, self.config(query))
+        except HeadraceError as error:
+            log.warning("what the query %s left behind cannot be cleared away yet: %s", query.id, error)
 
     def _spark(self, query: PersistentQuery) -> Any:
         """One session for all queries: the end of one is not the end of the others."""
@@ -214,9 +223,9 @@ class RunningQueries:
         return self._session
 
     def _close(self, query_id: str) -> None:
-        app = self._apps.pop(query_id, None)
-        if app is not None:
-            app.close()
+        if query_id in self._apps:
+            self._apps[query_id].close()
+            del self._apps[query_id]
         replicas = self._replicas.pop(query_id, None)
         if replicas is not None:
             replicas.close()

@@ -57,8 +57,10 @@ def test_what_is_no_entry_is_a_value_error(text: bytes) -> None:
 
 def test_what_one_process_writes_another_one_reads(broker: Broker, journal: Journal) -> None:
     other = of(broker)
-    journal.planned(DROPPED, {"a": "b"}, None)
-    journal.controlled(QueryAction.TERMINATE, ["CSAS_A_1"], parse("TERMINATE csas_a_1;")[0])
+    with journal.planned(DROPPED, {"a": "b"}, None):
+        pass
+    with journal.controlled(QueryAction.TERMINATE, ["CSAS_A_1"], parse("TERMINATE csas_a_1;")[0]):
+        pass
     assert list(other.unread()) == [
         Entry("DROP TYPE t;", DROPPED, {"a": "b"}, starts={"orders": [7, 0]}),
         Entry("TERMINATE csas_a_1;", action=QueryAction.TERMINATE, query_ids=("CSAS_A_1",)),
@@ -67,12 +69,14 @@ def test_what_one_process_writes_another_one_reads(broker: Broker, journal: Jour
 
 
 def test_who_writes_does_not_read_its_own_entries(journal: Journal) -> None:
-    journal.planned(DROPPED, {}, None)
+    with journal.planned(DROPPED, {}, None):
+        pass
     assert list(journal.unread()) == []
 
 
 def test_an_entry_that_could_not_be_taken_over_is_read_again(broker: Broker, journal: Journal) -> None:
-    of(broker).planned(DROPPED, {}, None)
+    with of(broker).planned(DROPPED, {}, None):
+        pass
     reading = journal.unread()
     next(reading)
     reading.close()  # type: ignore[attr-defined]
@@ -81,13 +85,16 @@ def test_an_entry_that_could_not_be_taken_over_is_read_again(broker: Broker, jou
 
 def test_the_number_of_a_query_is_the_place_of_its_statement(journal: Journal) -> None:
     assert journal.next_number == 0
-    journal.planned(DROPPED, {}, None)
-    journal.planned(StatementPlan("DROP STREAM s;", DropSource("S")), {}, None)
+    with journal.planned(DROPPED, {}, None):
+        pass
+    with journal.planned(StatementPlan("DROP STREAM s;", DropSource("S")), {}, None):
+        pass
     assert journal.next_number == 2
 
 
 def test_services_have_journals_of_their_own(broker: Broker, journal: Journal) -> None:
-    journal.planned(DROPPED, {}, None)
+    with journal.planned(DROPPED, {}, None):
+        pass
     assert list(of(broker, "other_").unread()) == []
 
 

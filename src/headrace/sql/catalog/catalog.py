@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from headrace.near_names import did_you_mean
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
+from headrace.sql.schema import Column
 from headrace.sql.tree.names import quoted
 from headrace.sql.tree.types import Array, Field, Map, Registered, SqlType, Struct
 from headrace.sql.types.type_names import hint_for_type
@@ -34,6 +35,13 @@ class Catalog:
     def with_source(self, source: Source) -> Catalog:
         """The catalog with one more source, or another one under its name."""
         return replace(self, sources={**self.sources, source.name: source})
+
+    def with_columns(self, name: str, columns: Iterable[Column]) -> Catalog:
+        """The catalog with more columns of a source, as far as there is such a source and it lacks them."""
+        source = self.sources.get(name)
+        if source is None:
+            return self
+        return self.with_source(source.with_columns(each for each in columns if source.schema.find(each.name) is None))
 
     def without_source(self, name: str) -> Catalog:
         """The catalog without that source."""

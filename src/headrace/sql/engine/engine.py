@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -164,9 +165,9 @@ class SqlEngine:
         plan = self.plan(parsed, settings)
         unused = self._topic_to_delete(parsed.statement, plan)
         self._prepare_topics(parsed.statement, plan)
-        if plan.ddl_command is not None or plan.query_plan is not None:
-            self._journal.planned(plan, settings, parsed.script)
-        self.apply(plan, settings)
+        changes = plan.ddl_command is not None or plan.query_plan is not None
+        with self._journal.planned(plan, settings, parsed.script) if changes else nullcontext():
+            self.apply(plan, settings)
         if unused is not None:
             self._topics.delete(unused)
         return Done(parsed, _message(plan), plan)
@@ -186,22 +187,21 @@ class SqlEngine:
         return None
 
     def apply(self, plan: StatementPlan, settings: Mapping[str, Any]) -> None:
-        """Do what a plan says: change the catalog, start its query, stop the query of a source that goes."""
-        if isinstance(plan.ddl_command, plans.DropSource):
-            self._stop_writers(plan.ddl_command.source_name)
+        """Do what a plan says: change the catalog, start its query, stop the query of a source that goes.
+
+        What is known goes first, so that no failure to start or stop leaves it behind the journal. Where this was
+        interrupted it can be done again.
+        """
         self.catalog = applied(self.catalog, plan)
         if plan.query_plan is not None:
             query = PersistentQuery(plan.query_plan, plan.statement_text, settings)
-            self._running.start(query)
             self.queries[query.id] = query
+            self._running.start(query)
+        if isinstance(plan.ddl_command, plans.DropSource):
+            self.control(st.QueryAction.TERMINATE, self._writers(plan.ddl_command.source_name))
 
-    def _stop_writers(self, sink: str) -> None:
-        for query in [each for each in self.queries.values() if each.plan.sink == sink]:
-            self._stop(query)
-
-    def _stop(self, query: PersistentQuery) -> None:
-        self._running.stop(query)
-        del self.queries[query.id]
+    def _writers(self, sink: str) -> list[str]:
+        return [id_ for id_, query in self.queries.items() if query.plan.sink == sink]
 
     # What has none
 
@@ -213,7 +213,7 @@ class SqlEngine:
 
     def _inserted_into(self, source: Source) -> str:
         """As in ksqlDB, rows go to the topic of a table, even where a query makes the table and does not read them."""
-        writer = next((id_ for id_, query in self.queries.items() if query.plan.sink == source.name), None)
+        writer = next(iter(self._writers(source.name)), None)
         if writer is None or source.kind is not st.SourceKind.TABLE:
             return f"1 row into {source.name}"
         return (
@@ -223,19 +223,30 @@ class SqlEngine:
 
     def _control(self, parsed: st.Parsed, statement: st.ControlQuery) -> Done:
         ids = [query.id for query in self._queries_meant(statement)]
-        self._journal.controlled(statement.action, ids, parsed)
-        self.control(statement.action, ids)
+        with self._journal.controlled(statement.action, ids, parsed):
+            self.control(statement.action, ids)
         return Done(parsed, f"{statement.action.value} {statement.query_id or 'ALL'}")
 
     def control(self, action: st.QueryAction, ids: Sequence[str]) -> None:
-        """Stop queries for good, or let them stand still, or go on."""
+        """Stop queries for good, or let them stand still, or go on: all that there are, whatever one of them raises."""
         act = {
             st.QueryAction.TERMINATE: self._stop,
             st.QueryAction.PAUSE: self._running.pause,
             st.QueryAction.RESUME: self._running.resume,
         }[action]
-        for id_ in ids:
-            act(self.queries[id_])
+        with ExitStack() as acting:
+            for id_ in reversed(ids):
+                if id_ in self.queries:
+                    acting.callback(act, self.queries[id_])
+
+    def _stop(self, query: PersistentQuery) -> None:
+        """A query that cannot be stopped well is none any more; one that an interrupt left is stopped again."""
+        try:
+            self._running.stop(query)
+        except Exception:
+            del self.queries[query.id]
+            raise
+        del self.queries[query.id]
 
     def _queries_meant(self, statement: st.ControlQuery) -> list[PersistentQuery]:
         if statement.query_id is None:

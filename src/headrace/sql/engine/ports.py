@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -74,13 +75,18 @@ class Queries(Protocol):
 
 
 class Journal(Protocol):
-    """Where statements are written down before they take effect, for whoever starts after this process."""
+    """Where statements are written down before they take effect, for whoever starts after this process.
 
-    def planned(self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None) -> None:
-        """A plan is about to be applied."""
+    They take effect inside the block that follows; one that does not end well has to be applied again.
+    """
 
-    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> None:
-        """Queries are about to be stopped or paused, or to go on."""
+    def planned(
+        self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None
+    ) -> AbstractContextManager[None]:
+        """A plan is applied in the block."""
+
+    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> AbstractContextManager[None]:
+        """Queries are stopped or paused, or go on, in the block."""
 
     def beside(self, parsed: Parsed) -> Sequence[tuple[str, NewRecord]]:
         """What is to be written together with the row that a statement inserts."""
@@ -89,11 +95,15 @@ class Journal(Protocol):
 class NoJournal:
     """Nobody starts after this process."""
 
-    def planned(self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None) -> None:
+    def planned(
+        self, plan: StatementPlan, settings: Mapping[str, Any], script: str | None
+    ) -> AbstractContextManager[None]:
         """Not written down."""
+        return nullcontext()
 
-    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> None:
+    def controlled(self, action: QueryAction, query_ids: Sequence[str], parsed: Parsed) -> AbstractContextManager[None]:
         """Not written down."""
+        return nullcontext()
 
     def beside(self, parsed: Parsed) -> Sequence[tuple[str, NewRecord]]:
         """Nothing."""

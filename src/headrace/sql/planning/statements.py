@@ -151,14 +151,14 @@ def _names(query: Analysis) -> tuple[str, ...]:
 
 
 def applied(catalog: Catalog, plan: StatementPlan) -> Catalog:
-    """The catalog after the statement."""
+    """The catalog after the statement, also where it has been applied before, or has nothing left to change."""
     match plan.ddl_command:
         case plans.CreateSource(source):
             return catalog.with_source(source)
         case plans.DropSource(name):
             return catalog.without_source(name)
         case plans.AlterSource(name, _, columns):
-            return catalog.with_source(catalog.source(name).with_columns(columns))
+            return catalog.with_columns(name, columns)
         case plans.RegisterType(name, type_):
             return catalog.with_type(name, type_)
         case plans.DropType(name):

@@ -1,0 +1,136 @@
+"""Ctrl-C and failures while a statement takes effect: what the journal says is what this process knows, and runs."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from headrace.database import Database
+from headrace.database.journal import Entry
+from headrace.errors import BrokerError
+from headrace.sql.errors import SqlError
+from headrace.sql.tree.statements import QueryAction
+
+CLICKS = (
+    "CREATE STREAM clicks (id INT KEY, page STRING) WITH (kafka_topic='clicks', value_format='JSON', partitions=1);"
+)
+PAGES = "CREATE STREAM pages AS SELECT id, page FROM clicks;"
+STATEMENTS = (
+    PAGES,
+    "CREATE STREAM IF NOT EXISTS pages AS SELECT id, page FROM clicks;",
+    "CREATE OR REPLACE STREAM pages AS SELECT id, page FROM clicks WHERE id > 1;",
+    "CREATE TABLE counts AS SELECT page, COUNT(*) AS n FROM clicks GROUP BY page;",
+    "INSERT INTO pages SELECT id, page FROM clicks;",
+    "CREATE STREAM seen (id INT KEY) WITH (kafka_topic='clicks', value_format='JSON');",
+    "CREATE OR REPLACE STREAM seen (id INT KEY, page STRING) WITH (kafka_topic='clicks', value_format='JSON');",
+    "ALTER STREAM seen ADD COLUMN more STRING;",
+    "DROP STREAM IF EXISTS seen;",
+    "DROP STREAM IF EXISTS pages;",
+    "DROP TABLE IF EXISTS counts DELETE TOPIC;",
+    "CREATE TYPE money AS DECIMAL(10, 2);",
+    "DROP TYPE IF EXISTS money;",
+    "PAUSE ALL;",
+    "RESUME ALL;",
+    "TERMINATE ALL;",
+)
+JOURNAL = "database/journal.py"
+TAKING_EFFECT = ("sql/engine/engine.py", "database/queries.py", "database/forgetting.py")
+
+
+def opened(directory: Path, **more: Any) -> Database:
+    return Database(f"embedded:{directory}", engine="local", **more)
+
+
+def known(database: Database) -> tuple[Any, ...]:
+    database.execute("SHOW STREAMS;")
+    return database.engine.catalog, database.engine.queries, database._queries.paused
+
+
+@contextmanager
+def interrupted(line: int) -> Iterator[None]:
+    """Ctrl-C at that line after the journal was written to, counted in what makes a statement take effect."""
+    left = line
+    is_written = False
+
+    def on_line(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left, is_written
+        code = frame.f_code
+        is_written |= event == "return" and code.co_name == "write" and code.co_filename.endswith(JOURNAL)
+        if event == "line" and is_written and code.co_filename.endswith(TAKING_EFFECT):
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+        return on_line
+
+    before = sys.gettrace()
+    sys.settrace(on_line)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_is_interrupted_this_process_knows_what_the_journal_says(tmp_path: Path, seed: int) -> None:
+    chosen = random.Random(seed)
+    with opened(tmp_path) as database:
+        database.execute(CLICKS)
+        for _ in range(25):
+            with suppress(KeyboardInterrupt, SqlError), interrupted(chosen.randrange(1, 40)):
+                database.execute(chosen.choice(STATEMENTS))
+            if chosen.random() < 0.3:
+                with opened(tmp_path, runs_queries=False) as other:
+                    assert known(database) == known(other)
+        expected = known(database)
+        states = {id_: database.state_of(id_) for id_ in database.persistent_queries}
+        assert states == {id_: "PAUSED" if id_ in expected[2] else "RUNNING" for id_ in states}
+        assert set(database._queries._apps) == set(states)
+    with opened(tmp_path) as again:
+        assert known(again) == expected
+
+
+def test_a_query_that_cannot_be_cleared_away_is_dropped_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise BrokerError("no space is left")
+
+    with opened(tmp_path) as database:
+        database.execute(CLICKS + PAGES)
+        with monkeypatch.context() as failing:
+            failing.setattr("headrace.database.queries.forget", fail)
+            with pytest.raises(BrokerError, match="no space is left"):
+                database.execute("DROP STREAM pages;")
+        assert set(database.engine.catalog.sources) == {"CLICKS"}
+        assert not database.persistent_queries
+        database.execute(PAGES)
+    with opened(tmp_path) as again:
+        assert set(again.engine.catalog.sources) == {"CLICKS", "PAGES"}
+        assert list(again.persistent_queries) == ["CSAS_PAGES_3"]
+
+
+def test_entries_that_have_nothing_left_to_do_do_not_keep_a_database_shut(tmp_path: Path) -> None:
+    with opened(tmp_path) as database:
+        database.execute(CLICKS + PAGES)
+        database.execute("CREATE STREAM seen (id INT KEY) WITH (kafka_topic='clicks', value_format='JSON');")
+        altered = database.engine.plan(database.session.parsed("ALTER STREAM seen ADD COLUMN more STRING;")[0])
+        dropped = database.engine.plan(database.session.parsed("DROP STREAM seen;")[0])
+        database.execute("DROP STREAM seen; TERMINATE ALL;")
+        left = [
+            *(Entry("again", action=action, query_ids=("CSAS_PAGES_1",)) for action in QueryAction),
+            Entry("again", altered),
+            Entry("again", dropped),
+        ]
+        for entry in left:
+            with database._journal._written(entry):
+                pass
+    with opened(tmp_path) as again:
+        assert set(again.engine.catalog.sources) == {"CLICKS", "PAGES"}
+        assert not again.persistent_queries
