@@ -70,6 +70,9 @@ def _check_target(source: Source) -> None:
 def _given(statement: InsertValues, source: Source) -> dict[str, Expression]:
     """The expressions by their columns; without columns these are all, those of the key first."""
     names = statement.columns or tuple(column.name for column in (*source.schema.key, *source.schema.value))
+    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if twice is not None:
+        raise SqlError("name.duplicate", f"there are two columns `{twice}`")
     if len(names) != len(statement.values):
         message = f"{_count(len(names), 'column')} cannot take {_count(len(statement.values), 'value')}"
         raise SqlError("insert.values", message, hint=_expected(statement, source, names))

@@ -48,6 +48,7 @@ def test_a_key_that_is_not_given_is_null() -> None:
     [
         ("INSERT INTO typed (id, v) VALUES (1);", "insert.values"),
         ("INSERT INTO typed (id, w) VALUES (1, 2);", "name.column"),
+        ("INSERT INTO typed (id, v, v) VALUES (1, 2, 3);", "name.duplicate"),
         ("INSERT INTO typed (id, rowoffset) VALUES (1, 2);", "insert.target"),
         ("INSERT INTO typed (d) VALUES (123.456);", "insert.values"),
         ("INSERT INTO typed (v, rowtime) VALUES (1, -5);", "insert.values"),
