@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from headrace.dsl.builder import StreamsBuilder
 from headrace.serde.registry import SchemaRegistry
+from headrace.settings import REQUIRED, SETTINGS
 from headrace.sql.build import aggregates, joins, sinks, sources, streams, tables
 from headrace.sql.build.context import BuildContext
 from headrace.sql.build.views import StreamView, TableView, View
@@ -33,8 +34,13 @@ def application_id(query_id: str, settings: Mapping[str, Any]) -> str:
 
 
 def streams_config(query_id: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """How the application of a query is configured. A record that cannot be read is skipped, unless it is to fail."""
-    said = {name.removeprefix(_STREAMS): value for name, value in settings.items() if name.startswith(_STREAMS)}
+    """How the application of a query is configured. A record that cannot be read is skipped, unless it is to fail.
+
+    As in ksqlDB, a setting of Kafka Streams may go without its prefix; the one that has it comes first.
+    """
+    bare = {name: value for name, value in settings.items() if name in SETTINGS and name not in REQUIRED}
+    prefixed = {name.removeprefix(_STREAMS): value for name, value in settings.items() if name.startswith(_STREAMS)}
+    said = {**bare, **prefixed}
     for name in ("default.timestamp.extractor", "auto.offset.reset"):
         said.pop(name, None)  # The sources of the query have their own.
     fails = str(settings.get("ksql.fail.on.deserialization.error", False)).lower() == "true"

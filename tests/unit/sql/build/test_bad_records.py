@@ -97,3 +97,12 @@ def test_the_configuration_of_a_query() -> None:
         "num.stream.threads": 4,
         "state.dir": "/tmp",
     }
+
+
+def test_a_setting_of_kafka_streams_may_go_without_its_prefix() -> None:
+    name = "processing.exception.handler"
+
+    assert streams_config("CSAS_O_0", {name: "log_and_continue"})[name] == "log_and_continue"
+    both = {f"ksql.streams.{name}": "log_and_fail", name: "log_and_continue"}
+    assert streams_config("CSAS_O_0", both)[name] == "log_and_fail"
+    assert streams_config("CSAS_O_0", {"application.id": "mine"})["application.id"] != "mine"
