@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from headrace.sql.schema import Column
 from headrace.sql.tree import types as t
 from headrace.sql.tree.types import SqlType
+from headrace.sql.types.java_text import double_text
 from headrace.sql.types.times import date_text, time_text, timestamp_text
 
 
 def plain_row(row: Sequence[Any], columns: Sequence[Column]) -> list[Any]:
     """The values of a row: times are texts, bytes are base64, structs are objects, decimals stay exact.
+
+    JSON has no number for infinity: it is a text, as in ksqlDB.
 
     >>> plain_row([0, (1, b"hi")], [Column("A", t.DATE), Column("B", t.Struct((t.Field("X", t.INTEGER),
     ...     t.Field("Y", t.BYTES))))])
@@ -41,6 +45,7 @@ def converted(value: Any, type_: SqlType, scalars: Mapping[SqlType, Callable[[An
 _WRITERS: dict[SqlType, Callable[[Any], Any]] = {
     t.BYTES: lambda value: base64.b64encode(value).decode("ascii"),
     t.DATE: date_text,
+    t.DOUBLE: lambda value: value if isfinite(value) else double_text(value),
     t.TIME: time_text,
     t.TIMESTAMP: timestamp_text,
 }
