@@ -22,8 +22,6 @@ from headrace.serde.registry import SchemaRegistry
 from headrace.sql.build.queries import streams_config, topology_of
 from headrace.sql.engine.ports import PersistentQuery
 from headrace.sql.functions.registry import Registry
-from headrace.sql.planning.plans import QueryPlan
-from headrace.sql.planning.steps import SourceStep, StreamSink, TableSink, walked
 from headrace.sql.processing_log import ProcessingLog
 from headrace.streams import Streams
 from headrace.topology import Topology
@@ -115,8 +113,7 @@ class RunningQueries:
         """Give the process that runs queries a moment to end those that were stopped and wrote to a topic."""
         until = time.monotonic() + _LEAVING_SECONDS
         for query in self._stopped.values():
-            sink = query.plan.physical_plan
-            if isinstance(sink, StreamSink | TableSink) and sink.topic_name == topic:
+            if query.plan.topic_written == topic:
                 application = self.config(query)["application.id"]
                 while self._broker.lease_owner(application) is not None and time.monotonic() < until:
                     time.sleep(_LOOK_SECONDS)
@@ -194,7 +191,7 @@ class RunningQueries:
             if query.id in self.paused:
                 app.pause()
             commit_starts(self._broker, app.application_id, self.starts.get(query.id, {}))
-            self._read[query.id] = _topics_read(query.plan)
+            self._read[query.id] = query.plan.topics_read
             self._apps[query.id] = app
             app.start()
         except Exception as error:
@@ -236,7 +233,3 @@ class RunningQueries:
 
             close_session(self._own_session)
             self._session = self._own_session = None
-
-
-def _topics_read(plan: QueryPlan) -> set[str]:
-    return {step.topic_name for step in walked(plan.physical_plan) if isinstance(step, SourceStep)}

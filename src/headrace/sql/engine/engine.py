@@ -170,7 +170,28 @@ class SqlEngine:
             self.apply(plan, settings)
         if unused is not None:
             self._topics.delete(unused)
-        return Done(parsed, _message(plan), plan)
+        return Done(parsed, _message(plan) + self._told_of_loops(plan), plan)
+
+    def _told_of_loops(self, plan: StatementPlan) -> str:
+        """As in ksqlDB, a query may read what it writes; who did not mean it would wait for its end."""
+        query = plan.query_plan
+        if query is None or not self._feeds_itself(query):
+            return ""
+        return (
+            f". It reads what it writes: rows come again and again, unless its WHERE stops them. "
+            f"TERMINATE {query.query_id}; ends it."
+        )
+
+    def _feeds_itself(self, query: QueryPlan) -> bool:
+        """Whether what it writes comes back to it, by way of other queries too."""
+        fed: set[str] = set()
+        due = [query]
+        while due:
+            written = due.pop().topic_written
+            if written is not None and written not in fed:
+                fed.add(written)
+                due += [each for each in self._plans.values() if written in each.topics_read]
+        return not fed.isdisjoint(query.topics_read)
 
     def _prepare_topics(self, statement: st.Statement, plan: StatementPlan) -> None:
         if isinstance(statement, st.CreateSource | st.CreateAs) and isinstance(plan.ddl_command, plans.CreateSource):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from headrace.sql.catalog.sources import Source
-from headrace.sql.planning.steps import Step
+from headrace.sql.planning.steps import SourceStep, Step, StreamSink, TableSink, walked
 from headrace.sql.schema import Column
 from headrace.sql.tree.statements import SourceKind
 from headrace.sql.tree.types import SqlType
@@ -63,6 +63,17 @@ class QueryPlan:
     physical_plan: Step
     query_id: str
     runtime_id: str | None = None
+
+    @property
+    def topics_read(self) -> set[str]:
+        """The topics of its sources."""
+        return {step.topic_name for step in walked(self.physical_plan) if isinstance(step, SourceStep)}
+
+    @property
+    def topic_written(self) -> str | None:
+        """The topic of its sink."""
+        sink = self.physical_plan
+        return sink.topic_name if isinstance(sink, StreamSink | TableSink) else None
 
 
 @dataclass(frozen=True, slots=True)

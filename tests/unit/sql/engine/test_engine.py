@@ -161,3 +161,18 @@ def test_a_topic_that_no_broker_makes_is_found_before_anything_is_executed(
 def test_an_insert_takes_one_row() -> None:
     error = error_of(Engine(), f"{PAGES} INSERT INTO pages VALUES (1, 'a'), (2, 'b');")
     assert error.hint == "INSERT INTO takes one row: write a statement for each."
+
+
+def test_a_query_that_reads_what_it_writes_is_told() -> None:
+    engine = Engine()
+    engine.execute(f"{PAGES} CREATE STREAM copy AS SELECT * FROM pages;")
+    (direct,) = engine.execute("INSERT INTO copy SELECT * FROM copy;")
+    (around,) = engine.execute("INSERT INTO pages SELECT * FROM copy;")
+    (plain,) = engine.execute("CREATE STREAM other AS SELECT * FROM copy;")
+    (same_topic,) = engine.execute("CREATE STREAM more WITH (KAFKA_TOPIC='OTHER') AS SELECT * FROM other;")
+
+    for done in (direct, around, same_topic):
+        assert "reads what it writes" in done.message
+        assert done.plan is not None and done.plan.query_plan is not None
+        assert f"TERMINATE {done.plan.query_plan.query_id};" in done.message
+    assert "reads what it writes" not in plain.message
