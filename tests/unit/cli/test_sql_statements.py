@@ -90,7 +90,9 @@ def test_a_query_that_fails_takes_no_answer_away(headrace: Headrace, tmp_path: P
     assert answer == {"CUSTOMER": "ann", "N": 1}
     assert [query["Status"] for query in shown] == ["RUNNING", "ERROR"]
     (error,) = map(json.loads, ran.err.splitlines())
-    assert error["error"].startswith(f"the query {shown[1]['Query ID']} failed: ")
+    failed = f"the query {shown[1]['Query ID']} failed: OverflowError"
+    assert error["error"] == f"{failed}: the sum of 99.99 and 99.99 does not fit into DECIMAL(4, 2)"
+    assert error["at"].endswith("record prices-0@1")
     assert ran.code == exits.FAILED
 
 

@@ -81,7 +81,7 @@ class SumOfDecimals(_Sum[Decimal]):
             return total
         found = self._context.add(total, value)
         if abs(found) >= Decimal(10) ** (self._type.precision - self._type.scale):
-            message = f"the sum {found:f} does not fit into {self._type}"
+            message = f"the sum of {total:f} and {value:f} does not fit into {self._type}"
             raise OverflowError(message)
         return found
 
