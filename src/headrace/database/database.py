@@ -85,7 +85,7 @@ class Database:
         runs_queries: bool = True,
     ) -> None:
         check_engine(engine, spark)
-        known = builtin() if functions is None else functions
+        known = builtin() if functions is None else _registry(functions)
         given = as_dict(settings or {}, '{"ksql.streams.auto.offset.reset": "earliest"}')
         check_settings(given)
         self.names = Names.of(given)
@@ -313,6 +313,14 @@ class Database:
     def _check_open(self) -> None:
         if self._is_closed:
             raise IllegalStateError("the database is closed")
+
+
+def _registry(functions: object) -> Registry:
+    if not isinstance(functions, Registry):
+        message = f"functions= takes a registry, found {functions!r}"
+        hint = "Write functions=builtin().extended(f, g, module); builtin is in headrace.sql.functions."
+        raise OperatorTypeError(message, hint=hint, at=user_line())
+    return functions
 
 
 def _check_statements(text: object, session: object) -> None:

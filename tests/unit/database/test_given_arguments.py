@@ -66,3 +66,11 @@ def test_a_place_to_start_from_that_there_is_not(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"auto\.offset\.reset is 'earlyest', which is no offset reset") as caught:
         Database(f"embedded:{tmp_path}", engine="local", settings={"auto.offset.reset": "earlyest"})
     assert caught.value.at is None
+
+
+def test_functions_are_a_registry(tmp_path: Path) -> None:
+    for given in ([len], len, pytest):
+        with pytest.raises(OperatorTypeError, match="functions= takes a registry, found") as caught:
+            Database(f"embedded:{tmp_path}", engine="local", functions=given)  # type: ignore[arg-type]
+        assert "builtin().extended(f" in str(caught.value.hint)
+        assert __file__ in str(caught.value.at)
