@@ -9,7 +9,7 @@ import struct
 
 from headrace.sql.functions.declare import scalar
 from headrace.sql.functions.sizes import check_length
-from headrace.sql.functions.strings import start_index
+from headrace.sql.functions.strings import end_index, start_index
 
 _BASE64 = re.compile("[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _HEX = re.compile("(?:[0-9a-fA-F]{2})*", re.ASCII)
@@ -43,7 +43,7 @@ def substring(data: bytes | None, start: int | None, count: int | None) -> bytes
     if data is None or start is None or count is None:
         return None
     first = start_index(len(data), start)
-    return data[first : max(first + count, first)]
+    return data[first : end_index(first, count)]
 
 
 _PAD = "(BYTES bytes, INTEGER length, BYTES padding) -> BYTES"

@@ -29,7 +29,8 @@ def distance(
 ) -> float:
     if latitude1 is None or longitude1 is None or latitude2 is None or longitude2 is None:
         raise ValueError("a coordinate is null")
-    if max(abs(latitude1), abs(latitude2)) > 90 or max(abs(longitude1), abs(longitude2)) > 180:
+    # Not by max(): beside a NaN it would not see the other one.
+    if abs(latitude1) > 90 or abs(latitude2) > 90 or abs(longitude1) > 180 or abs(longitude2) > 180:
         raise ValueError("latitudes are from -90 to 90, and longitudes from -180 to 180")
     north, east = math.radians(latitude2 - latitude1), math.radians(longitude2 - longitude1)
     across = _haversine(north) + _haversine(east) * math.cos(math.radians(latitude1)) * math.cos(

@@ -136,9 +136,12 @@ def records(text: str | None) -> dict[str, str] | None:
 def concat(*texts: str | None) -> str | None:
     if not texts:
         raise ValueError("JSON_CONCAT needs an argument")
-    nodes = [MISSING if text is None else parse(text) for text in texts]
-    if any(node is MISSING for node in nodes):
-        return None
+    nodes = []
+    for text in texts:
+        node = MISSING if text is None else parse(text)
+        if node is MISSING:
+            return None  # What comes behind it is not looked at: it may be anything.
+        nodes.append(node)
     objects = [node for node in nodes if isinstance(node, dict)]
     if len(objects) == len(nodes):
         return write({key: value for node in objects for key, value in node.items()}, plain=True)

@@ -9,6 +9,7 @@ import uuid
 from headrace.sql.functions.declare import scalar
 from headrace.sql.functions.sizes import check_length
 from headrace.sql.types.java_maps import SizedMap
+from headrace.sql.types.numbers import wrap32
 from headrace.sql.types.trimming import trimmed
 from headrace.sql.types.utf16 import joined, units
 
@@ -77,12 +78,17 @@ def substring(text: str | None, start: int | None, length: int | None) -> str | 
         return None
     whole = units(text)
     first = start_index(len(whole), start)
-    return joined(whole[first : max(first + length, first)])
+    return joined(whole[first : end_index(first, length)])
 
 
 def start_index(length: int, position: int) -> int:
     """Where a position is, that counts from 1, or from the end if it is negative."""
     return max(length + position, 0) if position < 0 else max(min(position - 1, length), 0)
+
+
+def end_index(start: int, length: int) -> int:
+    """Where so much ends that begins there; the sum is one of 32 bits, so the longest of all lengths gives nothing."""
+    return max(wrap32(start + length), start)
 
 
 @scalar(

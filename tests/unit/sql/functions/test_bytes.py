@@ -27,6 +27,7 @@ CASES: Cases = {
     "SUBSTRING(BYTES, INTEGER, INTEGER)": [
         ((b"hello", 2, 3), b"ell"),
         ((b"hello", 9, 1), b""),
+        ((b"hello", 2, 2**31 - 1), b""),
         *nulls(3, (b"a", 1, 1)),
     ],
     "LPAD(BYTES, INTEGER, BYTES)": [
@@ -172,6 +173,9 @@ CASES: Cases = {
         (NULL, None),
     ],
     "GEO_DISTANCE(DOUBLE, DOUBLE, DOUBLE, DOUBLE)": [
+        ((math.nan, 0.0, 91.0, 0.0), FAILS),
+        ((0.0, math.nan, 0.0, 181.0), FAILS),
+        ((math.nan, 0.0, 0.0, 0.0), math.nan),
         ((*HERE, *THERE), 10007.543398010286),
         ((0.0, 0.0, 0.0, 0.0), 0.0),
         ((91.0, 0.0, 0.0, 0.0), FAILS),

@@ -54,6 +54,8 @@ CASES: Cases = {
         (("hello", 4, 9), "lo"),
         (("hello", 2, 0), ""),
         (("hello", 2, -1), ""),
+        (("hello", 1, 2**31 - 1), "hello"),
+        (("hello", 2, 2**31 - 1), ""),
         ((f"a{FACE}b", 2, 2), FACE),
         *nulls(3, ("hello", 1, 1)),
     ],
