@@ -107,10 +107,10 @@ def _at_places(value: Decimal, places: int, rounding: str) -> Decimal:
 
 
 def _to_places(value: Decimal, places: int, rounding: str) -> Decimal:
-    if places >= -int(value.as_tuple().exponent):
-        return value
-    found = value.quantize(Decimal((0, (1,), -places)), rounding=rounding, context=_ROOM)
-    return found or found.copy_abs()
+    found = value
+    if places < -int(value.as_tuple().exponent):
+        found = value.quantize(Decimal((0, (1,), -places)), rounding=rounding, context=_ROOM)
+    return found or found.copy_abs()  # Java's decimals have one zero only.
 
 
 def _half_up(value: Decimal) -> str:
