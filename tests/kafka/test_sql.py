@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,11 +81,12 @@ class Headless:
         amounts = {each: [amount for customer, amount in self.sent if customer == each] for each in _CUSTOMERS}
         return {customer: (len(each), sum(each)) for customer, each in amounts.items() if each}
 
+    def wait_for(self, holds: Callable[[], bool]) -> None:
+        """Where it does not come, what the processes said is told."""
+        wait_for(holds, lambda: f"{self.totals()} instead of {self.expected()}\n{self._log.read_text()}")
+
     def wait_until_done(self) -> None:
-        wait_for(
-            lambda: self.totals() == self.expected() and self.copies() == Counter(self.sent),
-            lambda: f"{self.totals()} instead of {self.expected()}\n{self._log.read_text()}",
-        )
+        self.wait_for(lambda: self.totals() == self.expected() and self.copies() == Counter(self.sent))
 
     def _written(self, topic: str) -> list[tuple[str, Any]]:
         name = f"{self.name}-{topic}"
@@ -105,13 +106,13 @@ def headless(kafka_address: str, kafka_name: str, tmp_path: Path) -> Iterator[He
 
 def test_a_file_whose_process_is_killed_goes_on_and_anybody_may_ask(headless: Headless) -> None:
     with headless.running():
-        wait_for(lambda: f"{headless.name}-orders" in headless.broker.topics())
+        headless.wait_for(lambda: f"{headless.name}-orders" in headless.broker.topics())
         headless.send()
-        wait_for(lambda: bool(headless.copies()))
+        headless.wait_for(lambda: bool(headless.copies()))
     headless.send()
     done = headless.copies().total()
     with headless.running():
-        wait_for(lambda: headless.copies().total() > done)
+        headless.wait_for(lambda: headless.copies().total() > done)
     with headless.running():
         headless.wait_until_done()
         expected = headless.expected()
