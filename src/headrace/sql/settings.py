@@ -5,47 +5,84 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headrace.config import near_setting
+from headrace.config import StreamsConfig, near_setting
 from headrace.errors import ArgumentError, ConfigError
+from headrace.setting_values import boolean
 from headrace.settings import CLIENT_SETTINGS, HANDED_ON, NOT_HERE, SETTINGS
 from headrace.topology import checks
 
-_STREAMS = "ksql.streams."
-OFFSET_RESET = (f"{_STREAMS}auto.offset.reset", "auto.offset.reset")
+STREAMS = "ksql.streams."
+"""How the names of settings begin that are for the applications of queries."""
+OFFSET_RESET = (f"{STREAMS}auto.offset.reset", "auto.offset.reset")
 """Where queries start to read: the first of these that is set."""
 _OF_KAFKA = (*SETTINGS, *CLIENT_SETTINGS, *NOT_HERE)
-_OF_KSQL = (
+_FLAGS = (
     "ksql.fail.on.deserialization.error",
     "ksql.fail.on.production.error",
-    "ksql.output.topic.name.prefix",
-    "ksql.persistence.default.format.key",
-    "ksql.persistence.default.format.value",
-    "ksql.persistence.prefix",
     "ksql.persistence.wrap.single.values",
     "ksql.query.pull.limit.clause.enabled",
     "ksql.query.pull.range.scan.enabled",
     "ksql.query.pull.stream.enabled",
     "ksql.query.pull.table.scan.enabled",
-    "ksql.schema.registry.url",
-    "ksql.service.id",
     "ksql.timestamp.throw.on.invalid",
 )
-_KNOWN = frozenset((*_OF_KSQL, *_OF_KAFKA, *(_STREAMS + name for name in _OF_KAFKA)))
-_ELSEWHERE = (*HANDED_ON, *(_STREAMS + prefix for prefix in HANDED_ON), "ksql.schema.registry.")
+_OF_KSQL = (
+    *_FLAGS,
+    "ksql.output.topic.name.prefix",
+    "ksql.persistence.default.format.key",
+    "ksql.persistence.default.format.value",
+    "ksql.persistence.prefix",
+    "ksql.schema.registry.url",
+    "ksql.service.id",
+)
+_KNOWN = frozenset((*_OF_KSQL, *_OF_KAFKA, *(STREAMS + name for name in _OF_KAFKA)))
+_ELSEWHERE = (*HANDED_ON, *(STREAMS + prefix for prefix in HANDED_ON), "ksql.schema.registry.")
+OF_SOURCES = ("auto.offset.reset", "default.timestamp.extractor")
+"""Settings of Kafka Streams that the sources of a query follow, not its application."""
+_OF_EACH_QUERY = {
+    "application.id": "The application of a query is named after ksql.service.id and the id of the query.",
+    "bootstrap.servers": "A database is on one broker: Database(broker), or headrace sql --broker.",
+}
+"""Settings that nobody but a database gives to its queries, and why."""
+_OF_A_DATABASE = ("state.dir", f"{STREAMS}state.dir", "ksql.schema.registry.url", "ksql.service.id")
+"""Settings that are fixed when a database is opened."""
 _NEARLY_THE_SAME = 0.9
 """ksqlDB has many settings that have no effect here, and they are alike in much."""
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
-    """Refuse a misspelt name and a place to start from that there is not; a name that is near no other is the user's.
+    """Refuse a misspelt name, and a value that no query could start with; a name that is near no other is the user's.
 
     >>> check_settings({"auto.offset.reset": "earliest", "ksql.heartbeat.enable": "true", "mine": 1})
     """
     for name, value in settings.items():
         if name in OFFSET_RESET:
             _check_offset_reset(name, value)
+        elif name in _FLAGS:
+            boolean(name, value)
         elif name not in _KNOWN and not str(name).startswith(_ELSEWHERE):
             _check_own(name)
+        else:
+            _check_value(name, value)
+
+
+def check_set(name: str, value: str) -> None:
+    """Refuse what a statement cannot set; otherwise as ``check_settings``."""
+    if name in _OF_A_DATABASE:
+        message = f"{name} is fixed when a database is opened"
+        hint = f'Give it there: Database(settings={{"{name}": ...}}), or headrace sql --set {name}=...'
+        raise ConfigError(message, hint=hint)
+    check_settings({name: value})
+
+
+def _check_value(name: str, value: Any) -> None:
+    """As the application of a query would."""
+    bare = name.removeprefix(STREAMS)
+    if bare in _OF_EACH_QUERY:
+        message = f"{name} cannot be set"
+        raise ConfigError(message, hint=_OF_EACH_QUERY[bare])
+    if (bare != name or bare in SETTINGS) and bare not in OF_SOURCES:
+        StreamsConfig({bare: value})
 
 
 def _check_own(name: Any) -> None:

@@ -15,6 +15,7 @@ import pytest
 from headrace.database import Database
 from headrace.database.journal import Entry
 from headrace.errors import BrokerError
+from headrace.sql.engine.session import Session
 from headrace.sql.errors import SqlError
 from headrace.sql.tree.statements import QueryAction
 
@@ -114,6 +115,17 @@ def test_a_query_that_cannot_be_cleared_away_is_dropped_all_the_same(
     with opened(tmp_path) as again:
         assert set(again.engine.catalog.sources) == {"CLICKS", "PAGES"}
         assert list(again.persistent_queries) == ["CSAS_PAGES_3"]
+
+
+@pytest.mark.parametrize("statement", ["DROP STREAM pages;", "TERMINATE csas_pages_1;", "TERMINATE ALL;"])
+def test_a_query_that_could_not_start_is_dropped_and_terminated(tmp_path: Path, statement: str) -> None:
+    with opened(tmp_path) as database:
+        database.execute(CLICKS)
+        # As an earlier version, which did not look at values, has written it down.
+        database.execute(PAGES, Session({"ksql.streams.num.stream.threads": "-1"}))
+        assert database.state_of("CSAS_PAGES_1") == "ERROR"
+        database.execute(statement)
+        assert not database.persistent_queries
 
 
 def test_entries_that_have_nothing_left_to_do_do_not_keep_a_database_shut(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from headrace.sql.functions.registry import Registry
 from headrace.sql.planning import steps as s
 from headrace.sql.planning.plans import QueryPlan
 from headrace.sql.processing_log import ProcessingLog
+from headrace.sql.settings import OF_SOURCES, STREAMS
 from headrace.topology import Topology
 
-_STREAMS = "ksql.streams."
 SHAPING = {"__enable.process.processValue.fix__": True}
 """What shapes the topologies of ksqlDB and is not the default of Kafka Streams."""
 
@@ -39,10 +39,10 @@ def streams_config(query_id: str, settings: Mapping[str, Any]) -> dict[str, Any]
     As in ksqlDB, a setting of Kafka Streams may go without its prefix; the one that has it comes first.
     """
     bare = {name: value for name, value in settings.items() if name in SETTINGS and name not in REQUIRED}
-    prefixed = {name.removeprefix(_STREAMS): value for name, value in settings.items() if name.startswith(_STREAMS)}
+    prefixed = {name.removeprefix(STREAMS): value for name, value in settings.items() if name.startswith(STREAMS)}
     said = {**bare, **prefixed}
-    for name in ("default.timestamp.extractor", "auto.offset.reset"):
-        said.pop(name, None)  # The sources of the query have their own.
+    for name in OF_SOURCES:
+        said.pop(name, None)
     fails = str(settings.get("ksql.fail.on.deserialization.error", False)).lower() == "true"
     return {
         "application.id": application_id(query_id, settings),

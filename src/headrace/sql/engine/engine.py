@@ -20,7 +20,7 @@ from headrace.sql.engine.knowledge import Knowledge
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import DryQueries, DryTopics, Journal, NoJournal, PersistentQuery, Queries, Topics
 from headrace.sql.engine.questions import check_question
-from headrace.sql.engine.session import Session, check_set
+from headrace.sql.engine.session import Session, check_setting
 from headrace.sql.engine.showing import shown_tables
 from headrace.sql.engine.source_topics import prepare_topic
 from headrace.sql.errors import SqlError
@@ -105,7 +105,7 @@ class SqlEngine:
             case st.ControlQuery() as statement:
                 return self._control(parsed, statement)
             case st.SetProperty(name, value, for_system=True):
-                check_set(name, value)
+                check_setting(name, value)
                 self.settings[name] = value
                 return Done(parsed, f"{name} is {value} for everybody")
             case st.SetProperty() | st.UnsetProperty() | st.Define() | st.Undefine() | st.Spool() as statement:

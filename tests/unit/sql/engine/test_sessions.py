@@ -51,6 +51,28 @@ def test_a_misspelt_setting_is_not_set(statement: str) -> None:
     assert rows(engine, "SHOW PROPERTIES;", session) == []
 
 
+@pytest.mark.parametrize("statement", ["SET", "ALTER SYSTEM"])
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("ksql.streams.num.stream.threads", "-1", "num.stream.threads must be a whole number of 0 or more, found '-1'"),
+        ("num.stream.threads", "many", "num.stream.threads must be a whole number of 0 or more, found 'many'"),
+        ("ksql.streams.consumer.max.poll.interval.ms", "x", "must be a whole number of 1 or more, found 'x'"),
+        ("ksql.fail.on.deserialization.error", "maybe", "must be true or false, found 'maybe'"),
+        ("ksql.streams.application.id", "mine", "ksql.streams.application.id cannot be set"),
+        ("bootstrap.servers", "other:9092", "bootstrap.servers cannot be set"),
+        ("ksql.streams.state.dir", "/elsewhere", "ksql.streams.state.dir is fixed when a database is opened"),
+        ("ksql.service.id", "other", "ksql.service.id is fixed when a database is opened"),
+    ],
+)
+def test_what_no_query_could_start_with_is_not_set(statement: str, name: str, value: str, message: str) -> None:
+    engine, session = Engine(), Session()
+    with pytest.raises(SqlError, match=message) as caught:
+        engine.execute(f"{statement} '{name}'='{value}';", session)
+    assert caught.value.place is not None
+    assert rows(engine, "SHOW PROPERTIES;", session) == []
+
+
 def test_settings_of_ksql_without_effect_and_own_ones_are_kept() -> None:
     own = ("ksql.new.query.planner.enabled", "ksql.query.push.v2.enabled", "auto.commit.interval.ms", "mine")
     engine, session = Engine(), Session()
