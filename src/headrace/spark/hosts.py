@@ -8,7 +8,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from headrace.errors import StreamsError
@@ -53,11 +53,14 @@ def host_of(run: str, group: int, silent_seconds: float) -> Wire:
 def end_hosts(run: str) -> None:
     """End the hosts of a run that are on this machine; their tasks are closed then."""
     directory = directory_of(run)
-    for path in directory.glob("[0-9]*"):
-        host = call(path, _QUIT_SECONDS) if path.is_socket() else None
-        if host is not None:
-            with host:
-                _quit(host)
+    with ExitStack() as ending:
+        for path in directory.glob("[0-9]*"):
+            host = call(path, _QUIT_SECONDS) if path.is_socket() else None
+            if host is not None:
+                # All are told before the first is waited for.
+                ending.enter_context(host)
+                ending.callback(_await_end, host)
+                _tell_to_quit(host)
     shutil.rmtree(directory, ignore_errors=True)
 
 
@@ -123,9 +126,13 @@ def _started(path: Path, silent_seconds: float) -> Wire:
     return host
 
 
-def _quit(host: Wire) -> None:
-    try:
+def _tell_to_quit(host: Wire) -> None:
+    with suppress(PeerGoneError):
         host.send(Kind.QUIT, at_once=True)
+
+
+def _await_end(host: Wire) -> None:
+    try:
         host.receive()
     except PeerGoneError as gone:
         if gone.is_silent:

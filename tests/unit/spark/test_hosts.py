@@ -1,19 +1,25 @@
-"""What killed drivers leave behind."""
+"""How hosts end, and what killed drivers leave behind."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import signal
+import socket
 import tempfile
+import threading
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from headrace.errors import StreamsError
+from headrace.private_directories import make_private
 from headrace.spark import host_wire, hosts
-from headrace.spark.host_wire import directory_of, sign_on, sign_on_as_driver
-from headrace.spark.hosts import remove_abandoned
+from headrace.spark.host_wire import Kind, Wire, directory_of, sign_on, sign_on_as_driver
+from headrace.spark.hosts import end_hosts, remove_abandoned
 
 
 @pytest.fixture
@@ -70,3 +76,26 @@ def test_a_host_is_left_alone_whose_driver_lives_or_is_elsewhere(directory: Path
         os.waitpid(host, 0)
         if driver is not None:
             driver.close()
+
+
+def test_hosts_take_their_leave_at_the_same_time() -> None:
+    run = uuid.uuid4().hex
+    directory = directory_of(run)
+    make_private(directory)
+    all_told = threading.Barrier(2, timeout=2.0)
+
+    def serve(listener: socket.socket) -> None:
+        with closing(listener), Wire(listener.accept()[0]) as wire:
+            assert wire.receive().kind == Kind.QUIT
+            all_told.wait()
+
+    with ThreadPoolExecutor(2) as threads:
+        serving = []
+        for group in ("0", "1"):
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(str(directory / group))
+            listener.listen()
+            serving.append(threads.submit(serve, listener))
+        end_hosts(run)
+        for each in serving:
+            each.result()

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS = 0.1
+"""How long it waits for news at a time. Whoever closes it waits for that."""
 _RETRY_SECONDS = 1.0
 _END_SECONDS = 10.0
 
