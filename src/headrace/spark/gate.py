@@ -16,7 +16,7 @@ class BatchGate:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._is_closed = False
+        self._is_closed = self._is_awaited = False
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -35,9 +35,17 @@ class BatchGate:
                     self._changed.notify_all()
 
     def closes_within(self, seconds: float) -> bool:
-        """Wait so long, or until no batch may begin any more; whether that is so."""
+        """Wait so long, or until somebody hurries, or until no batch may begin any more; whether the last is so."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._is_closed, seconds)
+            self._changed.wait_for(lambda: self._is_closed or self._is_awaited, seconds)
+            self._is_awaited = False
+            return self._is_closed
+
+    def hurry(self) -> None:
+        """End the wait for the next batch, or else the one that comes next."""
+        with self._changed:
+            self._is_awaited = True
+            self._changed.notify_all()
 
     @property
     def is_busy(self) -> bool:

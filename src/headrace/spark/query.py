@@ -121,6 +121,7 @@ class BatchQuery:
         deadline = time.monotonic() + _BEGIN_SECONDS
         with self._looked:
             before = self._looks
+            self._gate.hurry()
             while self._nothing_due <= before and self._failure is None and self.is_active:
                 if self._gate.is_busy:
                     deadline = time.monotonic() + _BEGIN_SECONDS

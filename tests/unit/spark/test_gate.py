@@ -56,3 +56,11 @@ def test_whoever_lingers_between_two_batches_hears_of_the_end_at_once() -> None:
     threading.Timer(0.05, gate.close, [30]).start()
     assert gate.closes_within(30)
     assert gate.closes_within(0)
+
+
+def test_who_hurries_ends_the_wait_at_hand_or_the_one_that_comes() -> None:
+    gate = BatchGate()
+    threading.Timer(0.05, gate.hurry).start()
+    assert not gate.closes_within(30)
+    gate.hurry()
+    assert not gate.closes_within(30)
