@@ -33,13 +33,14 @@ def main() -> int:
     parser.add_argument("--partitions", default="1,2,4", help="of an engine: the numbers of partitions to try")
     parser.add_argument("--seeds", default="0", help="of an engine: the seeds that cut the input into batches")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="of an engine: only each Nth case")
+    parser.add_argument("--start", type=int, default=0, metavar="N", help="with --every: leave out the first N")
     arguments = parser.parse_args()
     cases = load_cases(arguments.directory, arguments.family, arguments.case)
     if not cases:
         print(f"no cases found in {arguments.directory}", file=sys.stderr)
         return 2
     if arguments.engine != "driver":
-        return _run_on_engine(cases[:: arguments.every], arguments)
+        return _run_on_engine(cases[arguments.start :: arguments.every], arguments)
     verdicts = check_all(cases)
     failed = sum(not verdict.passed for verdict in verdicts)
     if arguments.json:

@@ -106,13 +106,16 @@ class EngineRun:
         return NewRecord(record.topic, record.key, record.value, record.timestamp, record.headers, partition)
 
     def _new_records(self) -> list[RawRecord]:
+        places = [
+            (topic, partition)
+            for topic, count in self._broker.topics().items()
+            for partition in range(count)
+            if not topic.endswith(CONTROL_TOPIC)
+        ]
         found = []
-        for topic, count in self._broker.topics().items():
-            if topic.endswith(CONTROL_TOPIC):
-                continue
-            for partition in range(count):
-                start = self._ends.get((topic, partition), 0)
-                for records in self._broker.read(topic, partition, start):
-                    found += records
-                    self._ends[topic, partition] = records[-1][2] + 1
+        for place, end in self._broker.end_offsets(places).items():
+            for records in self._broker.read(*place, self._ends.get(place, 0), end):
+                found += records
+            # Behind the mark of a transaction, if there is one: whoever read it stands there.
+            self._ends[place] = end
         return found

@@ -25,4 +25,4 @@ def on_spark(
         # Workers import the functions of cases by name.
         os.environ["PYTHONPATH"] = os.pathsep.join([_ROOT, os.environ.get("PYTHONPATH", "")])
         session = open_session(StreamsConfig({"application.id": "conformance"}), threads=2)
-    return SparkEngine(topology, {**settings, "poll.ms": 1}, broker, session=session)
+    return SparkEngine(topology, settings, broker, session=session)
