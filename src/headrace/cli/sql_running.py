@@ -20,6 +20,7 @@ from headrace.cli.sql_shell import Shell, Terminal
 from headrace.cli.sql_show import AnswerScreen
 from headrace.database import Answer, Database
 from headrace.database.database import Before
+from headrace.database.scripts import without_mark
 from headrace.errors import HeadraceError
 from headrace.lifecycle.signals import stop_signals
 from headrace.sql.errors import SqlError
@@ -40,7 +41,7 @@ class SqlRun:
     def shell(self) -> None:
         """Hear statements until the end of the input; what is not a terminal is read as with ``-e``."""
         if not sys.stdin.isatty():
-            self.text(sys.stdin.read())
+            self.text(without_mark(sys.stdin.read()))
             return
         if self._until_idle:
             raise UsageError("--until-idle goes with -f or -e")

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from headrace.sql.catalog.replacing import ExistsError
 from headrace.sql.engine.ports import PersistentQuery
 from headrace.sql.errors import SqlError, place_of
 from headrace.sql.text.parser import parse
@@ -21,7 +22,7 @@ def text_of_file(name: str) -> str:
     """What a file has, as UTF-8; an SqlError where it cannot be read."""
     file = Path(name).expanduser()
     try:
-        return file.read_text(encoding="utf-8")
+        return without_mark(file.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         message = f"{name} is not UTF-8: byte {error.start} is wrong"
         raise SqlError("script.text", message) from None
@@ -29,6 +30,11 @@ def text_of_file(name: str) -> str:
         hint = f"The working directory is {Path.cwd()}." if not file.is_absolute() else None
         message = f"the file {name} cannot be read: {error.strerror}"
         raise SqlError("script.file", message, hint=hint) from None
+
+
+def without_mark(text: str) -> str:
+    """The text without the first character by which editors of Windows mark UTF-8."""
+    return text.removeprefix("\ufeff")
 
 
 def take_executed(parsed: st.Parsed, executed: Counter[str]) -> bool:
@@ -88,20 +94,20 @@ def edits_told(script: str, statements: Sequence[st.Parsed], executed: Mapping[s
     """Where a statement makes what another one made, show both. ``executed`` are the statements of each script."""
     try:
         yield
-    except SqlError as error:
-        found = _made_before(error, script, statements, executed) if error.code == "ddl.exists" else None
+    except ExistsError as error:
+        found = _made_before(error, script, statements, executed)
         if found is not None:
             _tell(error, script, *found)
         raise
 
 
 def _made_before(
-    error: SqlError, script: str, statements: Sequence[st.Parsed], executed: Mapping[str, Iterable[str]]
+    error: ExistsError, script: str, statements: Sequence[st.Parsed], executed: Mapping[str, Iterable[str]]
 ) -> tuple[st.Parsed, str, str] | None:
     """The statement that ``error`` is about, the one that came before it, and the script that has it."""
     for parsed in statements:
         create = parsed.statement
-        if isinstance(create, _CREATES) and error.message.endswith(f" {create.name} already"):
+        if isinstance(create, _CREATES) and create.name == error.old.name:
             for other in sorted(executed, key=lambda name: name != script):
                 for text in reversed(list(executed[other])):
                     earlier = _statement(text)
@@ -110,7 +116,7 @@ def _made_before(
     return None
 
 
-def _tell(error: SqlError, script: str, parsed: st.Parsed, text: str, other: str) -> None:
+def _tell(error: ExistsError, script: str, parsed: st.Parsed, text: str, other: str) -> None:
     create = parsed.statement
     assert isinstance(create, _CREATES)
     what = f"{create.kind.value} {create.name}"
@@ -123,9 +129,12 @@ def _tell(error: SqlError, script: str, parsed: st.Parsed, text: str, other: str
     made = "an earlier version of the file" if other == script else other
     error.message = f"{what} is there: {made} made it, by another statement"
     error.detail = _difference(text, parsed.text)
+    change = f"To change what is there, write CREATE OR REPLACE {what}."
+    if error.refusal is not None:
+        change = f"This one cannot take its place: {error.refusal.message}."
     error.hint = (
-        f"To change what is there, write CREATE OR REPLACE {what}. To make it anew, execute DROP {what}; first, and "
-        "run the file again. To have both, give this one another name."
+        f"{change} To make it anew, execute DROP {error.old.kind.value} {create.name}; first, and run the file again. "
+        "To have both, give this one another name."
     )
 
 

@@ -12,11 +12,13 @@ from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
 from headrace.sql.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS
 from headrace.sql.text.format import shown
+from headrace.sql.text.meant import TIME_UNITS
 from headrace.sql.tree import queries as q
 from headrace.sql.tree.expressions import Column, Expression, Lambda
 from headrace.sql.tree.names import quoted
 from headrace.sql.tree.walking import columns_of, rewritten, walk
 
+_UNITS = frozenset(["DAY", "HOUR", "MINUTE", "SECOND", "WEEK", "WEEKS", "MONTH", "QUARTER", "YEAR"])
 _LISTED = 10
 """How many columns an error lists."""
 
@@ -53,6 +55,8 @@ class Scope:
             if each.alias == alias:
                 return each
         hint = did_you_mean(alias, [each.alias for each in self.sources], shown=str)
+        if any(each.source.schema.find(alias) is not None for each in self.sources):
+            hint = f"A field of the column {quoted(alias)} is written with an arrow: {quoted(alias)}->..."
         message = f"{alias} is no stream, table or alias of this query"
         raise SqlError("name.source", message, hint=hint, offset=offset)
 
@@ -121,6 +125,8 @@ class Scope:
         names = [known.name for each in self._candidates(column) for known in each.source.schema]
         message = f"the column {shown(column)} in {clause} cannot be resolved: no source has it"
         hint = did_you_mean(column.name, names, shown=quoted)
+        if column.name in _UNITS:
+            hint = hint or TIME_UNITS
         if clause == "PARTITION BY":
             hint = hint or "PARTITION BY names columns of the source, not of the result."
         return SqlError("name.column", message, hint=hint or _listed(names), offset=column.at)

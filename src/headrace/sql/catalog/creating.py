@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.catalog.properties import OF_SOURCES, SourceProperties
+from headrace.sql.catalog.replacing import ExistsError, check_kind, refusal_of
 from headrace.sql.catalog.sources import Source, TimestampColumn, WindowedKeys
 from headrace.sql.errors import SqlError
 from headrace.sql.formats.carrying import check_columns, check_key_types, check_wrapping
@@ -40,9 +41,7 @@ def declared_source(statement: CreateSource, catalog: Catalog, settings: Mapping
     windows = _windows(properties)
     schema = _schema(statement, catalog)
     _check_schema(statement, schema, windows)
-    check_key_types(schema.key)
-    check_columns(schema.key, key)
-    check_columns(schema.value, value)
+    check_carried(schema, key, value, properties)
     return Source(
         statement.kind,
         statement.name,
@@ -54,6 +53,14 @@ def declared_source(statement: CreateSource, catalog: Catalog, settings: Mapping
         windows,
         statement.is_read_only,
     )
+
+
+def check_carried(schema: Schema, key: Format, value: Format, properties: SourceProperties) -> None:
+    """Refuse columns that these formats cannot write, and say which property chooses another one."""
+    check_key_types(schema.key)
+    for part, columns, format_ in (("key", schema.key, key), ("value", schema.value, value)):
+        said = "FORMAT" if "FORMAT" in properties else f"{part.upper()}_FORMAT"
+        check_columns(columns, format_, f"Give the {part} another format: WITH ({said}='JSON').")
 
 
 def key_features(schema: Schema, format_: Format) -> frozenset[Feature]:
@@ -111,9 +118,7 @@ def _check_new(statement: CreateSource, catalog: Catalog) -> None:
         message = f"{statement.name} is a SOURCE {statement.kind.value}, and these cannot be replaced"
         raise SqlError("ddl.source-is-read-only", message)
     if old is not None and not statement.or_replace:
-        message = f"there is a {old.kind.value.lower()} {statement.name} already"
-        hint = "Write CREATE OR REPLACE to change it, or CREATE ... IF NOT EXISTS to keep it."
-        raise SqlError("ddl.exists", message, hint=hint)
+        raise ExistsError(old, refusal_of(lambda: check_kind(statement.name, old.kind, statement.kind)))
 
 
 def _windows(properties: SourceProperties) -> WindowedKeys | None:

@@ -11,6 +11,7 @@ from headrace.sql.text.meant import single_quoted
 from headrace.sql.tree.statements import InsertValues, Parsed
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+_ARROW = re.compile(r"([A-Za-z_][A-Za-z0-9_@]*)\s*->")
 _BARE = re.compile(r"([A-Za-z_][A-Za-z0-9_@]*)(?!\s*[.(])")
 
 
@@ -24,11 +25,19 @@ def mistakes_located(parsed: Parsed) -> Iterator[None]:
         error.locate(text, slice(parsed.start, parsed.start + len(parsed.text)))
         error.at = error.at or parsed.file
         if error.code == "name.column" and error.offset is not None:
+            error.hint = _meant_as_lambda(text, error.offset) or error.hint
             as_text = _meant_as_text(text, error.offset, is_value=isinstance(parsed.statement, InsertValues))
             # One mistake may pass through here twice: a script is located in the statement that runs it.
             if as_text is not None and as_text not in (error.hint or ""):
                 error.hint = as_text if error.hint is None else f"{error.hint} {as_text}"
         raise
+
+
+def _meant_as_lambda(text: str, offset: int) -> str | None:
+    """An unknown column with an arrow behind it, as the argument of a function, may be a parameter."""
+    found = _ARROW.match(text, offset)
+    is_argument = text[:offset].rstrip()[-1:] in {"(", ","}
+    return f"The arrow of a lambda is =>: {found[1]} => ..." if found is not None and is_argument else None
 
 
 def _meant_as_text(text: str, offset: int, *, is_value: bool) -> str | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from headrace.sql.errors import SqlError
 from headrace.sql.formats import format_info as formats
@@ -12,19 +13,30 @@ from headrace.sql.schema import Column, type_text
 from headrace.sql.tree.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, Array, Map, SqlType, Struct
 
 _BY_KAFKA = (INTEGER, BIGINT, DOUBLE, STRING, BYTES)
+_UNNAMED: Mapping[str, str] = MappingProxyType({})
 _MAPS_BY_TEXT = (formats.AVRO, formats.JSON, formats.JSON_SR, formats.PROTOBUF, formats.PROTOBUF_NOSR)
 AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """What Avro takes as a name."""
 
 
-def check_columns(columns: Sequence[Column], format_: Format) -> None:
-    """Refuse columns that the format cannot write."""
+def check_columns(
+    columns: Sequence[Column], format_: Format, hint: str | None = None, names: Mapping[str, str] = _UNNAMED
+) -> None:
+    """Refuse columns that the format cannot write.
+
+    ``hint`` says how to choose one that can, and ``names`` what a column is that the statement does not name.
+    """
     if format_ is formats.NONE and columns:
         raise SqlError("format.none", f"the format NONE carries no columns, and there are {_names(columns)}")
     if format_ is formats.KAFKA and len(columns) > 1:
-        raise SqlError("format.single-column", f"the format KAFKA carries one column only, not {_names(columns)}")
+        message = f"the format KAFKA carries one column only, not {_names(columns)}"
+        raise SqlError("format.single-column", message, hint=hint)
     for column in columns:
-        _check_type(column, format_)
+        wrong = _not_carried(column.type, format_)
+        if wrong is not None:
+            name = names.get(column.name, f"the column `{column.name}`")
+            message = f"the format {format_.name} cannot carry {name}: {wrong}"
+            raise SqlError("format.type", message, hint=None if format_ in _MAPS_BY_TEXT else hint)
         if format_ is formats.AVRO:
             _check_avro_names(column)
 
@@ -62,16 +74,17 @@ def parts_of(type_: SqlType) -> Iterator[SqlType]:
                 yield from parts_of(each.type)
 
 
-def _check_type(column: Column, format_: Format) -> None:
-    type_ = column.type
+def _not_carried(type_: SqlType, format_: Format) -> str | None:
+    """What of the type the format cannot write; None where it writes all of it."""
     if format_ is formats.KAFKA and type_ not in _BY_KAFKA:
-        raise _cannot(format_, column, _base(type_))
+        return _base(type_)
     if format_ is formats.DELIMITED and isinstance(type_, Array | Map | Struct):
-        raise _cannot(format_, column, _base(type_))
+        return _base(type_)
     if format_ in _MAPS_BY_TEXT:
         for inner in parts_of(type_):
             if isinstance(inner, Map) and inner.key != STRING:
-                raise _cannot(format_, column, f"MAP with keys of type {inner.key}: only STRING keys can be written")
+                return f"MAP with keys of type {inner.key}: only STRING keys can be written"
+    return None
 
 
 def _check_avro_names(column: Column) -> None:
@@ -87,10 +100,6 @@ def _check_avro_names(column: Column) -> None:
 
 def _base(type_: SqlType) -> str:
     return re.split(r"[<(]", str(type_), maxsplit=1)[0]
-
-
-def _cannot(format_: Format, column: Column, what: str) -> SqlError:
-    return SqlError("format.type", f"the format {format_.name} cannot carry the column `{column.name}`: {what}")
 
 
 def _names(columns: Sequence[Column]) -> str:

@@ -63,6 +63,26 @@ class Choice:
         return stored(self.types) if callable(stored) else resolved(stored, self.generics)
 
 
+_ELSEWHERE = {
+    "UPPER": "UCASE",
+    "LOWER": "LCASE",
+    "LENGTH": "LEN",
+    "CHAR_LENGTH": "LEN",
+    "SUBSTR": "SUBSTRING",
+    "STRPOS": "INSTR",
+    "CEILING": "CEIL",
+    "POW": "POWER",
+    "NVL": "IFNULL",
+    "ISNULL": "IFNULL",
+    "NOW": "UNIX_TIMESTAMP",
+    "ARRAY_AGG": "COLLECT_LIST",
+    "CARDINALITY": "ARRAY_LENGTH",
+    "UNNEST": "EXPLODE",
+    "STDDEV": "STDDEV_SAMP",
+}
+"""Functions under the names that other dialects give them."""
+
+
 class Registry:
     """The functions that statements may call."""
 
@@ -106,7 +126,9 @@ class Registry:
         overloads = self.overloads(name)
         if overloads:
             return overloads[0].kind
-        hint = did_you_mean(name.upper(), self._by_name, shown=str) or "SHOW FUNCTIONS lists all there are."
+        ours = _ELSEWHERE.get(name.upper())
+        near = did_you_mean(name.upper(), self._by_name, shown=str) if ours is None else f"Here it is {ours}."
+        hint = near or "SHOW FUNCTIONS lists all there are."
         raise SqlError("name.function", f"there is no function `{name}`", hint=hint, offset=at)
 
     def choose(self, name: str, arguments: Sequence[Argument], at: int | None = None) -> Choice:

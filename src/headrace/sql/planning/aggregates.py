@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from headrace.sql.analysis.grouping import Grouped, Grouping
-from headrace.sql.analysis.names import INTERNAL_COLUMN, GeneratedNames
+from headrace.sql.analysis.names import AGGREGATE_VARIABLE, INTERNAL_COLUMN, GeneratedNames
 from headrace.sql.analysis.query import EVERYTHING, Analysis
 from headrace.sql.analysis.result_columns import ResultColumns
 from headrace.sql.analysis.typing import type_of
@@ -190,7 +190,8 @@ def _with_aggregates(
         _check_undo(step, flow.schema, environment.functions)
     else:
         step = s.StreamAggregate(context, flow.step, stored, kept, calls)
-    check_formats(stored_aggregate(step, flow.schema, environment.functions), stored)
+    names = {f"{AGGREGATE_VARIABLE}{at}": f"what {shown(call)} keeps" for at, call in enumerate(grouped.aggregates)}
+    check_formats(stored_aggregate(step, flow.schema, environment.functions), stored, names)
     return flow.into(step, environment, key_format=key_format, is_table=True)
 
 

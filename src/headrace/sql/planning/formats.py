@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from headrace.sql.catalog.sources import Source, WindowedKeys
 from headrace.sql.formats import format_info as formats
@@ -15,6 +16,10 @@ from headrace.sql.tree.types import BIGINT, BYTES, DOUBLE, INTEGER, STRING, Prim
 
 _BY_KAFKA = (INTEGER, BIGINT, DOUBLE, STRING, BYTES)
 _NOT_INHERITED = (formats.AVRO, formats.JSON_SR)
+_AS_ITS_SOURCE = (
+    "Inside of it a query has the formats of what it reads. Copy that first, and read the copy: "
+    "CREATE ... WITH (FORMAT='JSON') AS SELECT * FROM ...;"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +88,11 @@ def inherited_properties(format_: Format, source: ColumnsFormat) -> dict[str, st
     return {name: value for name, value in source.properties.items() if name in names}
 
 
-def check_formats(columns: Schema, given: Formats) -> None:
-    """Refuse columns that these formats cannot write."""
+def check_formats(columns: Schema, given: Formats, names: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Refuse columns that a query cannot keep or send on in the formats of what it reads.
+
+    ``names`` says what the columns are that the query has no name for.
+    """
     check_key_types(columns.key)
-    check_columns(columns.key, given.key.format)
-    check_columns(columns.value, given.value.format)
+    check_columns(columns.key, given.key.format, _AS_ITS_SOURCE, names)
+    check_columns(columns.value, given.value.format, _AS_ITS_SOURCE, names)

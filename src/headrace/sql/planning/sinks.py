@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.sql.analysis.query import Analysis
-from headrace.sql.catalog.creating import key_features, timestamp_column, value_features
+from headrace.sql.catalog.creating import check_carried, key_features, timestamp_column, value_features
 from headrace.sql.catalog.properties import SHARED, SourceProperties
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
@@ -41,7 +41,7 @@ def new_sink(statement: CreateAs, flow: Flow, query: Analysis, environment: Envi
         timestamp_column(properties, schema),
         query.scope.sources[0].source.windows if window is None else windowed_keys(window, query.emit),
     )
-    check_formats(schema, s.Formats(source.key_format, source.value_format))
+    check_carried(schema, source.key_format.format, source.value_format.format, properties)
     _check_kind(statement, source)
     return source
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from headrace.sql.analysis.query import Analysis, analysed
 from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.catalog.creating import declared_source
-from headrace.sql.catalog.replacing import check_new_source
+from headrace.sql.catalog.replacing import ExistsError, check_new_source, refusal_of
 from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
 from headrace.sql.formats.inference import with_registered_columns, with_schema_names
@@ -94,17 +94,15 @@ class Planner:
         named = with_schema_names(statement, sink, self.environment.registry)
         if named != statement:
             sink = new_sink(named, flow, query, self.environment)
-        if old is not None and not statement.or_replace:
-            message = f"there is a {old.kind.value.lower()} {statement.name} already"
-            hint = "Write CREATE OR REPLACE to change it, or CREATE ... IF NOT EXISTS to keep it."
-            raise SqlError("ddl.exists", message, hint=hint)
-        check_new_source(sink, self.catalog)
         step = written(flow, sink)
-        plan = QueryPlan(_names(query), sink.name, step, self._sink_query_id(sink, step))
+        if old is not None and not statement.or_replace:
+            raise ExistsError(old, refusal_of(lambda: self._replaced_query(sink, step)))
+        plan = QueryPlan(_names(query), sink.name, step, self._replaced_query(sink, step) or self._sink_query_id(sink))
         return StatementPlan(text, plans.CreateSource(sink, statement.or_replace), plan)
 
-    def _sink_query_id(self, sink: Source, step: Step) -> str:
-        """A replaced query keeps its id, its position and its state."""
+    def _replaced_query(self, sink: Source, step: Step) -> str | None:
+        """The id of the query that the new one takes the place of: it keeps the id, the position and the state."""
+        check_new_source(sink, self.catalog)
         writers = {id_: plan for id_, plan in self.queries.items() if plan.sink == sink.name}
         if len(writers) > 1:
             message = f"{sink.name} cannot be replaced: several queries write to it, {', '.join(sorted(writers))}"
@@ -112,6 +110,9 @@ class Planner:
         for id_, plan in writers.items():
             check_replacement(plan.physical_plan, step)
             return id_
+        return None
+
+    def _sink_query_id(self, sink: Source) -> str:
         prefix = "CTAS" if sink.kind is st.SourceKind.TABLE else "CSAS"
         return f"{prefix}_{sink.name.upper()}_{self.next_number()}"
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from headrace.sql.errors import SqlError, error_at
 from headrace.sql.keywords import NON_RESERVED
-from headrace.sql.text.meant import as_text, expected_word, likely_word
+from headrace.sql.text.meant import as_text, expected_word, likely_word, no_expression
 from headrace.sql.text.tokens import END, NAME, QUOTED, STRING, VARIABLE, Token, tokens_of
 
 _MAX_DEPTH = 100
@@ -46,6 +46,10 @@ class Cursor:
     def end(self) -> int:
         """Where the last token that was taken ends."""
         return self._tokens[self._index - 1].end if self._index else 0
+
+    @property
+    def _before(self) -> Token | None:
+        return self._tokens[self._index - 1] if self._index else None
 
     def ahead(self, count: int) -> str:
         """The kind of the token ``count`` after the next one."""
@@ -136,8 +140,8 @@ class Cursor:
         self, message: str, *, code: str = "parse.syntax", hint: str | None = None, expected: Iterable[str] = ()
     ) -> SqlError:
         """An error about the next token; ``expected`` are the words that could stand there."""
-        token, before = self.token, self._tokens[self._index - 1] if self._index else None
-        hint = expected_word(token, expected) or hint or likely_word(token, before)
+        token = self.token
+        hint = expected_word(token, expected) or hint or likely_word(token, self._before)
         if token.kind == VARIABLE:
             hint = f"The variable {token.text} is not defined: DEFINE {token.text[2:-1]} = '...';"
         found = "the text ends" if token.kind == END else f"found {_short(token.text)}"
@@ -146,6 +150,10 @@ class Cursor:
     def error_from(self, start: int, message: str, *, code: str = "parse.syntax", hint: str | None = None) -> SqlError:
         """An error about what was taken since ``start``."""
         return error_at(self.text, start, self.end, code, message, hint=hint)
+
+    def hint_for_expression(self) -> str | None:
+        """What to do where a word stands that begins no expression."""
+        return no_expression(self.token, self._before) or self.hint_for_name()
 
     def hint_for_name(self) -> str | None:
         """What to do where a reserved word stands instead of a name."""

@@ -239,7 +239,7 @@ def _primary(cursor: Cursor) -> Expression:
         return _call(cursor, at) if next_kind == "(" else _reference(cursor, at)
     if kind in _LITERALS:
         return literal(cursor)
-    raise cursor.error("expected an expression", hint=cursor.hint_for_name())
+    raise cursor.error("expected an expression", hint=cursor.hint_for_expression())
 
 
 _LITERALS = _NUMBERS | {STRING, "NULL", "TRUE", "FALSE", "-"}

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from headrace.near_names import did_you_mean
 from headrace.sql.text.tokens import NAME, QUOTED, Token
+from headrace.sql.tree.types import BY_NAME
 
 _WORDS = """
 SELECT FROM WHERE GROUP PARTITION HAVING WINDOW TUMBLING HOPPING SESSION EMIT CHANGES FINAL LIMIT JOIN INNER LEFT RIGHT
@@ -18,8 +19,32 @@ _ABSENT = {
     "UPDATE": "There is no UPDATE: INSERT INTO a row of the same key, which takes the place of the one before.",
     "DELETE": "There is no DELETE: a row of a table goes with a record of its key and no value in the topic.",
     "ORDER": "There is no ORDER BY: sort the rows where they are used.",
-    "OFFSET": "There is no OFFSET: WHERE ROWOFFSET >= ... skips records.",
+    "OFFSET": "There is no OFFSET: skip the first rows where they are used.",
     "UNION": "There is no UNION: INSERT INTO ... SELECT sends the rows of several streams to one.",
+}
+_ABSENT_STATEMENTS = _ABSENT | {
+    "TRUNCATE": "There is no TRUNCATE: DROP ... DELETE TOPIC; and create it anew.",
+    "VIEW": "A table that a query makes is a view that is kept up to date: CREATE TABLE ... AS SELECT.",
+    "INDEX": "There is no INDEX: a table is found by its key.",
+    "CONNECTOR": "A connector is a SOURCE CONNECTOR or a SINK CONNECTOR.",
+    "HELP": r"\help shows what statements look like, in the shell.",
+}
+TIME_UNITS = "Units of time are DAYS, HOURS, MINUTES, SECONDS and MILLISECONDS."
+NO_SUBQUERY = "No query is inside of another: make it a table by CREATE TABLE ... AS SELECT, and join that."
+_NO_EXPRESSIONS = {
+    "SELECT": NO_SUBQUERY,
+    "DISTINCT": "There is no DISTINCT: GROUP BY makes one row of each value, COUNT_DISTINCT(...) counts the values.",
+    "MONTHS": TIME_UNITS,
+    "YEARS": TIME_UNITS,
+}
+_BEHIND_LISTS = {"FROM", "WHERE", "GROUP", "HAVING", "LIMIT"}
+_CONSTRAINTS = {
+    "NOT": "There is no NOT NULL: every column but a PRIMARY KEY may be null.",
+    "NULL": "Every column but a PRIMARY KEY may be null, without a word.",
+    "DEFAULT": "There is no DEFAULT: a column without a value is null, and IFNULL says what is read instead.",
+    "UNIQUE": "There is no UNIQUE: only the key of a table has one row for each value.",
+    "REFERENCES": "There is no REFERENCES: nothing checks keys of other tables.",
+    "CHECK": "There is no CHECK: WHERE of a query lets through what fits.",
 }
 
 
@@ -30,8 +55,8 @@ def expected_word(wrong: Token, expected: Iterable[str]) -> str | None:
     'Did you mean FROM?'
     """
     words = [word for word in expected if word.isalpha()]
-    if words and wrong.text.upper() in _ABSENT:
-        return _ABSENT[wrong.text.upper()]
+    if words and wrong.text.upper() in _ABSENT_STATEMENTS:
+        return _ABSENT_STATEMENTS[wrong.text.upper()]
     return did_you_mean(wrong.text.upper(), words, cutoff=_NEAR, shown=str) if wrong.text.isidentifier() else None
 
 
@@ -44,7 +69,7 @@ def likely_word(wrong: Token, before: Token | None) -> str | None:
     if wrong.kind == "=" and before is not None and before.kind == "=":
         return "Equality is one =."
     for token in (wrong, before):
-        if token is None or token.kind != NAME:
+        if token is None or token.kind != NAME or token.text.upper() in BY_NAME:
             continue
         absent = _ABSENT.get(token.text.upper())
         if absent is not None:
@@ -53,6 +78,18 @@ def likely_word(wrong: Token, before: Token | None) -> str | None:
         if near is not None:
             return near if token is wrong else near.replace("?", f" instead of {token.text}?")
     return None
+
+
+def no_expression(wrong: Token, before: Token | None) -> str | None:
+    """A hint for a word that begins no expression, and is not meant as a name."""
+    if before is not None and before.kind == "," and wrong.kind in _BEHIND_LISTS:
+        return f"There is a comma too many before {wrong.kind}."
+    return _NO_EXPRESSIONS.get(wrong.kind)
+
+
+def constraint(token: Token) -> str | None:
+    """A hint for what other dialects say of a column behind its type."""
+    return _CONSTRAINTS.get(token.text.upper())
 
 
 def as_text(token: Token) -> str | None:

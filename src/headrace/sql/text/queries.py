@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from headrace.sql.keywords import TIME_UNITS
+from headrace.sql.text import meant
 from headrace.sql.text.cursor import Cursor
 from headrace.sql.text.expressions import expression, value_expression, whole_number
 from headrace.sql.text.tokens import NAME
@@ -25,7 +26,6 @@ from headrace.sql.tree.queries import (
     Within,
 )
 
-_UNITS = "Units are DAYS, HOURS, MINUTES, SECONDS, MILLISECONDS."
 _OUTER = {"LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL}
 
 
@@ -59,7 +59,7 @@ def duration(cursor: Cursor) -> Duration:
     """A number and a unit of time."""
     count = whole_number(cursor)
     if cursor.kind not in TIME_UNITS:
-        raise cursor.error("expected a unit of time", hint=_UNITS, expected=TIME_UNITS)
+        raise cursor.error("expected a unit of time", hint=meant.TIME_UNITS, expected=TIME_UNITS)
     return Duration(count, cursor.take().kind)
 
 
@@ -86,6 +86,8 @@ def _alias(cursor: Cursor) -> str | None:
 
 def _source(cursor: Cursor) -> Source:
     at = cursor.at
+    if cursor.kind == "(":
+        raise cursor.error("expected a stream or table", hint=meant.NO_SUBQUERY)
     name = cursor.name("a stream or table")
     if cursor.accept("AS"):
         return Source(name, cursor.name("an alias"), at=at)

@@ -7,6 +7,7 @@ from functools import partial
 
 from headrace.sql.text.cursor import Cursor
 from headrace.sql.text.expressions import literal, value_expression, whole_number
+from headrace.sql.text.meant import constraint
 from headrace.sql.text.queries import duration, limit, query
 from headrace.sql.text.tokens import NAME, STRING
 from headrace.sql.text.types import type_
@@ -89,6 +90,8 @@ def _source_kind(cursor: Cursor) -> SourceKind:
 
 def column(cursor: Cursor) -> ColumnDefinition:
     """A column with its type, and what it is apart from a part of the value."""
+    if cursor.kind == "PRIMARY" and (cursor.ahead(1), cursor.ahead(2)) == ("KEY", "("):
+        raise cursor.error("expected a column", hint="A PRIMARY KEY is said behind the type: ID INT PRIMARY KEY.")
     at, name = cursor.at, cursor.name("a column")
     type_at, found = cursor.at, type_(cursor)
     if cursor.accept("PRIMARY", "KEY"):
@@ -101,6 +104,8 @@ def column(cursor: Cursor) -> ColumnDefinition:
         header = cursor.string("the name of a header in single quotes")
         cursor.expect(")")
         return ColumnDefinition(name, found, Role.HEADER, header, at=at, type_at=type_at)
+    if (hint := constraint(cursor.token)) is not None:
+        raise cursor.error("expected ',' or ')'", hint=hint)
     return ColumnDefinition(name, found, at=at, type_at=type_at)
 
 

@@ -30,6 +30,7 @@ _PATTERN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_TYPOGRAPHIC = "‘’‚‛“”„‟‹›«»"
 _UNCLOSED = {"'": "string", '"': "quoted name", "`": "quoted name", "/": "comment"}
 
 
@@ -82,4 +83,6 @@ def _unreadable(text: str, position: int) -> Exception:
         return error_at(text, position, len(text), "parse.syntax", message)
     message = f"{character!r} means nothing here"
     hint = "Names with other characters than letters, digits, _ and @ are written in back-ticks."
+    if character in _TYPOGRAPHIC:
+        hint = "Quotes are straight: 'a text', `a name`."
     return error_at(text, position, position + 1, "parse.syntax", message, hint=hint)
