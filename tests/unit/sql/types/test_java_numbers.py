@@ -1,8 +1,9 @@
-"""Arithmetic and casts against tables that were made once with ``tables/Numbers.java``."""
+"""Arithmetic, casts and doubles against tables made once with ``tables/Numbers.java`` and ``Doubles.java``."""
 
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -53,6 +54,16 @@ def answer(question: Callable[[], Any]) -> str | None:
 class Log:
     def failed(self, *_: Any) -> None:
         """A failure is null, and that is compared."""
+
+
+def test_a_double_is_written_as_java_writes_it() -> None:
+    """The first of the million that ``long_check`` compares."""
+    wrong = [
+        (bits, text)
+        for bits, text in table("doubles")
+        if double_text(struct.unpack(">d", bytes.fromhex(bits.rjust(16, "0")))[0]) != text
+    ]
+    assert not wrong
 
 
 def test_arithmetic_is_javas() -> None:
