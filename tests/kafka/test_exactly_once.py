@@ -154,7 +154,7 @@ def test_a_staging_directory_that_is_not_shared_is_refused(tally: Tally, tmp_pat
     elsewhere = Tally(tally.address, tally.name, tmp_path / "elsewhere")
     with closing(tally.broker()) as driver, closing(elsewhere.broker()) as host:
         lease = driver.acquire_lease(tally.name)
-        with pytest.raises(ConfigError, match=r"not the same place for all processes(.|\n)*set staging.dir"):
+        with pytest.raises(ConfigError, match=r"not the same place for all processes(.|\n)*Set staging.dir"):
             host.stage(tally.name, lease.epoch, 0, "0_0-0-a")
 
 
