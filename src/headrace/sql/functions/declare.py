@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar
 
+from headrace.errors import OperatorTypeError, user_line
 from headrace.sql.errors import SqlError
 from headrace.sql.functions.hints import aggregate_signature_of, signature_of, table_signature_of
 from headrace.sql.functions.patterns import Pattern
@@ -25,6 +27,12 @@ def type_of_first(given: tuple[SqlType | None, ...]) -> SqlType:
 
 
 _DECLARED = "__sql_functions__"
+_SAID = {
+    "scalar": '@scalar("NAME", "(STRING text, DECIMAL(10, 2) price) -> BOOLEAN")',
+    "table": '@table("NAME", "(STRING text, DECIMAL(10, 2) price) -> BOOLEAN"), with the type of one row',
+    "aggregate": '@aggregate("NAME", "(DECIMAL(10, 2) price) -> DOUBLE", stored_as="DOUBLE")',
+}
+"""A signature in SQL, by the kind of the function."""
 
 
 class Kind(Enum):
@@ -110,6 +118,7 @@ def aggregate(
     >>> [str(overload.signature) for overload in declared_in({"": SumOfSquares})]
     ['(BIGINT) -> BIGINT']
     """
+    _check_name(Kind.AGGREGATE, name)
     options: dict[str, Any] = {
         "returns": returns,
         "is_typed": typed,
@@ -120,7 +129,8 @@ def aggregate(
     def declared(body: F) -> F:
         read, stored = [signature(text) for text in signatures], stored_as
         if not read:
-            found, state = aggregate_signature_of(body)
+            with _said_in_sql(Kind.AGGREGATE):
+                found, state = aggregate_signature_of(body)
             read, stored = [found], stored or str(state)
         if stored is None:
             raise SqlError("function.signature", f"the aggregate {name} does not say what it is stored as")
@@ -133,13 +143,31 @@ def aggregate(
 
 
 def _declare(kind: Kind, name: str, signatures: tuple[str, ...], **options: Any) -> Callable[[F], F]:
+    _check_name(kind, name)
     hinted = table_signature_of if kind is Kind.TABLE else signature_of
 
     def declared(body: F) -> F:
-        read = [signature(text) for text in signatures] or [hinted(body)]
+        with _said_in_sql(kind):
+            read = [signature(text) for text in signatures] or [hinted(body)]
         return _noted(body, (Overload(kind, name.upper(), each, body, **options) for each in read))
 
     return declared
+
+
+def _check_name(kind: Kind, name: object) -> None:
+    if not isinstance(name, str):
+        message = f"@{kind.value} is given the name of the function, found {name!r}"
+        raise OperatorTypeError(message, hint=f'Write @{kind.value}("NAME").', at=user_line())
+
+
+@contextmanager
+def _said_in_sql(kind: Kind) -> Iterator[None]:
+    """Let an error about type hints show what says the same in SQL."""
+    try:
+        yield
+    except SqlError as error:
+        error.hint = error.hint or f"Say it in SQL: {_SAID[kind.value]}."
+        raise
 
 
 def _noted(body: F, overloads: Iterable[Overload]) -> F:

@@ -104,5 +104,4 @@ def _pattern(body: Callable[..., Any], name: str, hint: Any) -> Pattern:
 
 def _unclear(body: Callable[..., Any], reason: str) -> SqlError:
     name = getattr(body, "__qualname__", repr(body))
-    hint = 'Say it in SQL: @scalar("NAME", "(STRING text, DECIMAL(10, 2) price) -> BOOLEAN").'
-    return SqlError("function.signature", f"the signature of {name} is not clear: {reason}", hint=hint)
+    return SqlError("function.signature", f"the signature of {name} is not clear: {reason}")

@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.near_names import did_you_mean
 from headrace.sql.errors import SqlError
+from headrace.sql.functions.checking import check_callable
 from headrace.sql.functions.declare import Kind, Overload, declared_in
 from headrace.sql.functions.patterns import (
     Argument,
@@ -104,9 +105,13 @@ class Registry:
         """A registry with these functions of users and those of these modules, too.
 
         They see structs as dicts. A name has functions of one kind only; of two with the same parameters the later one
-        counts.
+        counts. What declares no function, or one that could not be called, is an error.
         """
-        more = [replace(overload, is_plain=not overload.is_typed) for overload in declared_by(*declared)]
+        more = [
+            replace(overload, is_plain=not overload.is_typed)
+            for source in declared
+            for overload in _declared_by_user(source)
+        ]
         return Registry([*self, *more])
 
     def __iter__(self) -> Iterator[Overload]:
@@ -151,6 +156,17 @@ def declared_by(*sources: ModuleType | Callable[..., Any]) -> Iterator[Overload]
     """What functions, classes and modules declare."""
     for source in sources:
         yield from declared_in(vars(source) if isinstance(source, ModuleType) else {"": source})
+
+
+def _declared_by_user(source: ModuleType | Callable[..., Any]) -> list[Overload]:
+    found = list(declared_by(source))
+    if not found:
+        message = f"{getattr(source, '__qualname__', None) or source!r} declares no function of SQL"
+        hint = 'Put @scalar("NAME"), @table("NAME") or @aggregate("NAME") above it.'
+        raise SqlError("function.signature", message, hint=hint)
+    for overload in found:
+        check_callable(overload)
+    return found
 
 
 def _parameters(overload: Overload) -> list[tuple[Pattern, bool]]:

@@ -185,9 +185,13 @@ def _with_aggregates(
             window,
             Emit.FINAL if is_final else None,
         )
+        if window.kind is WindowKind.SESSION:
+            without = _without("merge", step, flow.schema, environment.functions)
+            _refuse("agg.session", without, "cannot merge two states, as WINDOW SESSION needs it", window.at)
     elif flow.is_table:
         step = s.TableAggregate(context, flow.step, stored, kept, calls)
-        _check_undo(step, flow.schema, environment.functions)
+        without = _without("undo", step, flow.schema, environment.functions)
+        _refuse("agg.table", without, "cannot take back a row, so a table cannot be aggregated with it, only a stream")
     else:
         step = s.StreamAggregate(context, flow.step, stored, kept, calls)
     names = {f"{AGGREGATE_VARIABLE}{at}": f"what {shown(call)} keeps" for at, call in enumerate(grouped.aggregates)}
@@ -206,13 +210,14 @@ def _with_grace(window: Window) -> Window:
     return window if window.grace is not None else replace(window, grace=Duration(0, "MILLISECONDS"))
 
 
-def _check_undo(step: s.TableAggregate, columns: Schema, functions: Registry) -> None:
-    wrong = [
-        choice.overload.name
-        for choice in aggregate_choices(step, columns, functions)
-        if not hasattr(choice.overload.body, "undo")
-    ]
-    if wrong:
-        names = ", ".join(dict.fromkeys(wrong))
-        message = f"{names} cannot take back a row, so a table cannot be aggregated with it, only a stream"
-        raise SqlError("agg.table", message)
+def _without(
+    method: str, step: s.TableAggregate | s.StreamWindowedAggregate, columns: Schema, functions: Registry
+) -> list[str]:
+    """The aggregates that have no such method."""
+    choices = aggregate_choices(step, columns, functions)
+    return list(dict.fromkeys(each.overload.name for each in choices if not hasattr(each.overload.body, method)))
+
+
+def _refuse(code: str, aggregates: Sequence[str], why: str, at: int | None = None) -> None:
+    if aggregates:
+        raise SqlError(code, f"{', '.join(aggregates)} {why}", offset=at)

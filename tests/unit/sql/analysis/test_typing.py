@@ -7,6 +7,7 @@ import pytest
 from headrace.sql.analysis.typing import type_of
 from headrace.sql.errors import SqlError
 from headrace.sql.functions import Registry, aggregate, scalar, table
+from headrace.sql.functions.registry import declared_by
 from headrace.sql.text.parser import parse_columns, parse_expression
 
 COLUMNS = {
@@ -36,7 +37,7 @@ class Anything: ...
 def explode(*_: Any) -> None: ...
 
 
-FUNCTIONS = Registry().extended(anything, Anything, explode)
+FUNCTIONS = Registry(declared_by(anything, Anything, explode))
 
 
 def typed(text: str) -> str:

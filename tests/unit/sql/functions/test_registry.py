@@ -8,7 +8,7 @@ import pytest
 from headrace.sql.errors import SqlError
 from headrace.sql.functions import Registry, aggregate, scalar
 from headrace.sql.functions.patterns import Argument, LambdaShape, LambdaType, UnitArgument, Unresolved
-from headrace.sql.functions.registry import Choice
+from headrace.sql.functions.registry import Choice, declared_by
 from headrace.sql.functions.signatures import signature
 from headrace.sql.tree.types import (
     BIGINT,
@@ -199,7 +199,7 @@ def test_an_aggregate_takes_no_casts_and_knows_its_state_and_init_arguments() ->
     @aggregate("TOP", "(T, INTEGER k const) -> ARRAY<T>", "(T, ANY..., INTEGER const) -> BIGINT", stored_as="ARRAY<T>")
     class Top: ...
 
-    registry = Registry().extended(Top)
+    registry = Registry(declared_by(Top))
     choice = registry.choose("TOP", [STRING, INTEGER])
     assert (choice.result, choice.stored_type, choice.init_count) == (Array(STRING), Array(STRING), 1)
     assert registry.choose("TOP", [STRING, DATE, DATE, INTEGER]).init_count == 1
@@ -213,4 +213,4 @@ def test_a_name_has_functions_of_one_kind() -> None:
     class F: ...
 
     with pytest.raises(SqlError, match="F is aggregate already"):
-        Registry().extended(F)
+        Registry(declared_by(F))

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from headrace.errors import OperatorTypeError
 from headrace.sql import functions as f
 from headrace.sql.compile import table_function, value
 from headrace.sql.errors import SqlError
@@ -127,6 +128,66 @@ def test_the_hints_of_a_table_function_say_what_a_row_is() -> None:
     assert str(f.builtin().extended(letters).overloads("LETTERS")[0].signature) == "(STRING text) -> STRING"
     with pytest.raises(SqlError, match="a table function returns a list"):
         f.table("SINGLE")(single)
+
+
+def test_a_signature_that_is_not_clear_is_told_with_the_decorator_that_was_used() -> None:
+    def unclear(text): ...  # type: ignore[no-untyped-def]
+
+    class Unclear:
+        def initial(self): ...  # type: ignore[no-untyped-def]
+
+        def add(self, value, state): ...  # type: ignore[no-untyped-def]
+
+    for decorator, body in ((f.scalar, unclear), (f.table, unclear), (f.aggregate, Unclear)):
+        with pytest.raises(SqlError, match="is not clear") as caught:
+            decorator("UNCLEAR")(body)
+        assert f'@{decorator.__name__}("NAME", ' in str(caught.value.hint)
+
+
+def test_a_decorator_needs_the_name_of_the_function() -> None:
+    for decorator in (f.scalar, f.table, f.aggregate):
+        with pytest.raises(OperatorTypeError, match="is given the name of the function") as caught:
+            decorator(len)  # type: ignore[arg-type]
+        assert caught.value.hint == f'Write @{decorator.__name__}("NAME").'
+
+
+def test_what_declares_no_function_is_refused() -> None:
+    for given in (lambda text: text, len, pytest):
+        with pytest.raises(SqlError, match="declares no function of SQL"):
+            f.builtin().extended(given)
+
+
+def test_a_function_takes_as_many_arguments_as_its_signature_says() -> None:
+    @f.scalar("ONE", "(STRING, STRING) -> STRING")
+    def one(text: str) -> str:
+        return text
+
+    @f.scalar("MANY", "(STRING...) -> STRING")
+    def many(text: str) -> str:
+        return text
+
+    for body, count in ((one, "2 arguments"), (many, "2 arguments")):
+        with pytest.raises(SqlError, match=f"is called with {count}, and .*does not take as many"):
+            f.builtin().extended(body)
+
+
+def test_the_methods_of_an_aggregate_are_there_and_take_what_they_are_given() -> None:
+    class WithoutInitial:
+        def add(self, value: int, state: int) -> int:
+            return value
+
+    class Narrow(WithoutInitial):
+        def initial(self) -> int:
+            return 0
+
+        def add(self, value: int) -> int:  # type: ignore[override]
+            return value
+
+    declared = f.aggregate("A", "(BIGINT) -> BIGINT", stored_as="BIGINT")
+    with pytest.raises(SqlError, match="the aggregate A has no method initial"):
+        f.builtin().extended(declared(WithoutInitial))
+    with pytest.raises(SqlError, match=r"A is called with 2 arguments, and .*Narrow\.add\(self, value: "):
+        f.builtin().extended(declared(Narrow))
 
 
 @f.aggregate("WEIGHTED")

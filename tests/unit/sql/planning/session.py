@@ -21,15 +21,18 @@ from headrace.sql.planning.steps import Step, inputs
 
 @aggregate("COUNT", "(T) -> BIGINT", stored_as="BIGINT")
 class Count:
-    """Can take back a row."""
+    """Can take back a row, and merge."""
 
     def undo(self, value: object, state: int) -> int:
         return state - 1
 
+    def merge(self, left: int, right: int) -> int:
+        return left + right
+
 
 @aggregate("LATEST", "(T, INTEGER n const) -> ARRAY<T>", stored_as="ARRAY<STRUCT<SEQ BIGINT, VAL T>>")
 class Latest:
-    """Cannot take back a row; its state is not its result."""
+    """Can neither take back a row nor merge; its state is not its result."""
 
 
 @scalar("LEN", "(STRING) -> INTEGER")

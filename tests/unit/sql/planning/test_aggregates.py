@@ -163,3 +163,12 @@ def test_lengths_of_time_that_no_window_has_are_found_by_planning(window: str, m
     assert error.code == "agg.window"
     assert error.message.startswith(message)
     assert error.offset == 57
+
+
+def test_an_aggregate_that_cannot_merge_is_not_for_sessions() -> None:
+    query = "CREATE TABLE o AS SELECT id, LATEST(amount, 2) AS n FROM s WINDOW {} GROUP BY id;"
+
+    Session().run(query.format("TUMBLING (SIZE 10 SECONDS)"))
+    error = Session().refused(query.format("SESSION (10 SECONDS)"))
+
+    assert (error.code, error.message) == ("agg.session", "LATEST cannot merge two states, as WINDOW SESSION needs it")
