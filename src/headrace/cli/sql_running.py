@@ -21,7 +21,6 @@ from headrace.cli.sql_show import AnswerScreen
 from headrace.database import Answer, Database
 from headrace.database.database import Before
 from headrace.database.scripts import without_mark
-from headrace.errors import HeadraceError
 from headrace.lifecycle.signals import stop_signals
 from headrace.sql.errors import SqlError
 from headrace.sql.text.splitting import is_ended, statements_of
@@ -113,7 +112,7 @@ class SqlRun:
         """A query that fails takes no answer away: it is told, and the command goes on."""
         try:
             database.run_until_idle()
-        except HeadraceError:
+        except Exception:
             if not failures.failed:
                 raise
         failures.tell()

@@ -195,7 +195,7 @@ class RunningQueries:
             self._apps[query.id] = app
             app.start()
         except Exception as error:
-            log.error("the query %s cannot be started: %s", query.id, error)
+            log.error("the query %s cannot be started: %s", query.id, getattr(error, "message", error))
             self._apps.pop(query.id, None)
             self.failures[query.id] = error
             return

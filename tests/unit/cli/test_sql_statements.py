@@ -11,7 +11,9 @@ import pytest
 
 from headrace.cli import exits
 from headrace.cli.output import Output
+from headrace.database import Database
 from headrace.sql.formats import rows
+from headrace.sql.functions import builtin, scalar
 from tests.unit.cli.conftest import Headrace
 
 SHOP = """
@@ -104,3 +106,19 @@ def test_sigterm_is_no_failure_of_what_runs_when_it_comes(
     told = headrace.fails("sql", "-b", f"embedded:{tmp_path / 'shop'}", "--local", "-e", SHOP, code=exits.TERMINATED)
 
     assert told == ""
+
+
+def test_a_query_with_functions_that_the_command_has_not_is_a_failure(headrace: Headrace, tmp_path: Path) -> None:
+    @scalar("LOUD")
+    def loud(text: str) -> str:
+        return text.upper()
+
+    address = f"embedded:{tmp_path / 'shop'}"
+    with Database(address, engine="local", functions=builtin().extended(loud), runs_queries=False) as database:
+        database.execute(SHOP + "CREATE STREAM shouted AS SELECT id, LOUD(customer) AS c FROM orders;")
+    ran = headrace.runs("sql", "-b", address, "--local", "-e", "SELECT * FROM counts;")
+
+    assert "ann" in ran.out
+    assert "failed: there is no function `LOUD`" in ran.err
+    assert "\\n" not in ran.err
+    assert ran.code == exits.FAILED
