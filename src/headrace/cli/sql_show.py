@@ -80,7 +80,7 @@ class AnswerScreen:
             for table in answer.tables:
                 for row in table.rows:
                     self._json_line(dict(zip(table.columns, row, strict=True)))
-        elif not answer.columns:
+        elif not answer.columns and not self.out.quiet:
             self._json_line({"message": answer.message})
         for each in () if answer.tables else answer.raw():
             values = dict(zip(answer.names, plain_row(each.values, answer.columns), strict=True))

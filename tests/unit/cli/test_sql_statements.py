@@ -122,3 +122,12 @@ def test_a_query_with_functions_that_the_command_has_not_is_a_failure(headrace: 
     assert "failed: there is no function `LOUD`" in ran.err
     assert "\\n" not in ran.err
     assert ran.code == exits.FAILED
+
+
+def test_quiet_json_is_rows_only_and_a_decimal_keeps_its_digits(headrace: Headrace, tmp_path: Path) -> None:
+    asked = "SELECT d + d AS d, CAST(1 AS DOUBLE) / 0 AS x FROM prices LIMIT 1;"
+    made, _, *inserted = OVERFLOW.strip().splitlines()
+    text = "\n".join((made, *inserted, asked))
+    ran = headrace("sql", "-b", f"embedded:{tmp_path / 'shop'}", "--json", "--quiet", "-e", text)
+
+    assert ran.records == [{"D": "199.98", "X": "Infinity"}]
