@@ -12,7 +12,7 @@ from typing import Any
 from headrace.broker.port import Broker, Lease
 from headrace.database.heartbeat import Heartbeat
 from headrace.database.names import NOTE
-from headrace.errors import FencedError, HeadraceError, LeaseHeldError
+from headrace.errors import BrokerError, FencedError, HeadraceError, LeaseHeldError
 from headrace.waiting import join
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,9 @@ class Upkeep:
     def start(self) -> None:
         """Become the runner if nobody is; then go on in the background."""
         self._try_to_run()
+        owner = self._broker.lease_owner(self._runner)
+        if self._lease is None and owner is not None:
+            log.info("the queries are run by process %d on host %s", owner.pid, owner.host)
         self._thread.start()
 
     def stop(self) -> None:
@@ -57,8 +60,12 @@ class Upkeep:
 
     def release(self) -> None:
         """Let another process run the queries."""
-        if self._lease is not None:
+        if self._lease is None:
+            return
+        try:
             self._lease.release()
+        except BrokerError as error:
+            log.warning("the queries were not given back: whoever runs them next takes them. %s", error)
 
     def _loop(self) -> None:
         renewed = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from headrace.broker.catalog import Catalog
 from headrace.database import Database
 from headrace.database.journal import Entry
 from headrace.errors import BrokerError
@@ -146,3 +148,27 @@ def test_entries_that_have_nothing_left_to_do_do_not_keep_a_database_shut(tmp_pa
     with opened(tmp_path) as again:
         assert set(again.engine.catalog.sources) == {"CLICKS", "PAGES"}
         assert not again.persistent_queries
+
+
+def test_a_database_that_a_full_disk_closed_is_opened_and_run_by_the_same_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    @contextmanager
+    def full(_: Catalog) -> Iterator[None]:
+        raise BrokerError("no space left for the catalog")
+        yield
+
+    database = opened(tmp_path)
+    database.execute(CLICKS + PAGES)
+    with monkeypatch.context() as failing:
+        failing.setattr(Catalog, "write", full)
+        database.close()
+    assert "the queries were not given back" in caplog.text
+    with opened(tmp_path) as again:
+        assert again.state_of("CSAS_PAGES_1") == "RUNNING"
+
+
+def test_who_does_not_run_the_queries_says_who_does(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "headrace.database")
+    with opened(tmp_path), opened(tmp_path):
+        assert f"the queries are run by process {os.getpid()}" in caplog.text
