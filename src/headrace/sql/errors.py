@@ -11,7 +11,7 @@ _SHOWN = 100
 """Characters of a line that an error shows: a statement may be a megabyte in one line."""
 
 
-_WORD = re.compile(r"[A-Za-z0-9_@]+|'[^']*'|`[^`]*`|\"[^\"]*\"")
+_WORD = re.compile(r"[0-9]*\.[0-9]+|[A-Za-z0-9_@]+|'[^']*'|`[^`]*`|\"[^\"]*\"")
 
 
 class Place(NamedTuple):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import decimal
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 _LOGGER = logging.getLogger("headrace.sql.processing")
+_NULL_MET = ("NoneType", "expected string or bytes-like object", "an operand is null")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,5 +50,24 @@ class PartLog:
 
     def failed(self, what: str, error: BaseException, row: Sequence[Any] | None = None) -> None:
         """Write that ``what`` failed on ``row``."""
-        cause = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        self.write(Failure(self.name, what, cause, None if row is None else tuple(row)))
+        self.write(Failure(self.name, what, cause_of(error), None if row is None else tuple(row)))
+
+
+def cause_of(error: BaseException) -> str:
+    """Why something failed: in the words of SQL where an expression did, in Python's where a function of a user did."""
+    if _is_ours(error):
+        if isinstance(error, TypeError) and any(words in str(error) for words in _NULL_MET):
+            return "an operand is null"
+        if isinstance(error, ZeroDivisionError):
+            return "division by zero"
+        if isinstance(error, decimal.DecimalException):
+            return "the exact result has more digits than its type"
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether it comes from the code that an expression became, or from what that calls."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and str(at.tb_frame.f_globals.get("__name__")).startswith("headrace.sql.")

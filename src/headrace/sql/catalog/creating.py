@@ -17,6 +17,7 @@ from headrace.sql.schema import ALL_HEADERS, RESERVED_COLUMNS, Column, Part, Sch
 from headrace.sql.tree.queries import WindowKind
 from headrace.sql.tree.statements import ColumnDefinition, CreateSource, Role, SourceKind
 from headrace.sql.tree.types import BIGINT, BYTES, STRING, TIMESTAMP
+from headrace.sql.types.time_patterns import pattern_of
 
 _SOURCE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 PARTS = {
@@ -103,7 +104,18 @@ def timestamp_column(properties: SourceProperties, schema: Schema) -> TimestampC
             f"the TIMESTAMP column `{name}` is of type {column.type}: TIMESTAMP_FORMAT goes with STRING, and only so"
         )
         raise SqlError("type.timestamp-column", message, offset=properties.at("TIMESTAMP"))
+    _check_pattern(pattern, properties.at("TIMESTAMP_FORMAT"))
     return TimestampColumn(name, pattern)
+
+
+def _check_pattern(pattern: str | None, at: int | None) -> None:
+    """Refuse a TIMESTAMP_FORMAT that no text is read by: each row would be lost."""
+    try:
+        if pattern is not None:
+            pattern_of(pattern)
+    except ValueError as error:
+        message = f"the TIMESTAMP_FORMAT {pattern!r} is no pattern of a time: {error}"
+        raise SqlError("type.timestamp-column", message, offset=at) from error
 
 
 def _check_name(name: str) -> None:

@@ -14,7 +14,7 @@ from headrace.sql.catalog.sources import Source
 from headrace.sql.engine.answers import Done
 from headrace.sql.engine.asserting import asserted
 from headrace.sql.engine.describing import described_tables
-from headrace.sql.engine.explaining import explained_plan, explained_query
+from headrace.sql.engine.explaining import explained_plan, explained_push, explained_query
 from headrace.sql.engine.insert_values import inserted
 from headrace.sql.engine.knowledge import Knowledge
 from headrace.sql.engine.places import mistakes_located
@@ -142,6 +142,9 @@ class SqlEngine:
         known = self._knowledge(session)
         if isinstance(subject, str):
             return Done(parsed, "", tables=explained_query(subject, known))
+        if isinstance(subject, st.Select):
+            pushed = explained_push(subject.query, self.catalog, self._environment(settings))
+            return Done(parsed, "", tables=explained_plan(pushed, known, settings))
         plan = self.copy().plan(replace(parsed, statement=subject), settings)
         if plan.query_plan is None:
             raise SqlError("explain.nothing", "only what has a query can be explained")

@@ -6,15 +6,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from headrace.sql.build.queries import topology_of
+from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.engine.answers import Table
 from headrace.sql.engine.describing import query_facts
 from headrace.sql.engine.knowledge import Knowledge
 from headrace.sql.errors import SqlError
 from headrace.sql.planning.as_json import step_as_json
+from headrace.sql.planning.flow import Environment
 from headrace.sql.planning.plans import QueryPlan
 from headrace.sql.planning.schemas import schema_of
 from headrace.sql.planning.steps import Step, inputs
 from headrace.sql.processing_log import ProcessingLog
+from headrace.sql.push.plan import planned_push
+from headrace.sql.tree.queries import Query
 
 _LEFT_OUT = {"@type", "properties", "source", "leftSource", "rightSource"}
 
@@ -27,6 +31,15 @@ def explained_query(query_id: str, known: Knowledge) -> tuple[Table, ...]:
         raise SqlError("name.query", message, hint="SHOW QUERIES; lists those there are.")
     facts = Table(query.id, ("Property", "Value"), tuple(query_facts(query, known)))
     return facts, *explained_plan(query.plan, known, query.settings)
+
+
+def explained_push(query: Query, catalog: Catalog, environment: Environment) -> QueryPlan:
+    """The plan of a query that would run for as long as somebody looks."""
+    if query.emit is None:
+        message = "a question that is answered once runs no query"
+        raise SqlError("explain.nothing", message, hint="With EMIT CHANGES it would run one.")
+    plan = planned_push(query, catalog, environment)
+    return QueryPlan(plan.sources, None, plan.step, "EXPLAINED")
 
 
 def explained_plan(plan: QueryPlan, known: Knowledge, settings: Mapping[str, Any]) -> tuple[Table, ...]:

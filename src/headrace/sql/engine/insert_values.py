@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from headrace.errors import SerializationError
@@ -18,6 +19,7 @@ from headrace.sql.errors import SqlError
 from headrace.sql.formats.inserting import inserting_formats
 from headrace.sql.formats.rows import key_serde, row_serde
 from headrace.sql.functions.registry import Registry
+from headrace.sql.processing_log import cause_of
 from headrace.sql.schema import PSEUDO_COLUMNS, ROWTIME, Column, Part
 from headrace.sql.tree.expressions import Expression
 from headrace.sql.tree.names import quoted
@@ -118,8 +120,12 @@ def _value(expression: Expression, column: Column, functions: Registry) -> Any:
     try:
         return literal_as(found, type_, column.type)
     except ValueError as error:
-        message = f"the column `{column.name}` is of type {column.type}, and {found!r} does not fit: {error}"
+        message = f"the column `{column.name}` is of type {column.type}, and {_shown(found)} does not fit: {error}"
         raise SqlError("insert.values", message, offset=expression.at) from error
+
+
+def _shown(found: Any) -> str:
+    return str(found) if isinstance(found, Decimal) else repr(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ class _Refusing:
     offset: int
 
     def failed(self, what: str, error: BaseException, row: object = None) -> None:
-        message = f"{what} fails: {error}"
+        message = f"{what} fails: {cause_of(error)}"
         raise SqlError("insert.values", message, offset=self.offset) from error
 
 

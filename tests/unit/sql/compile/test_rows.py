@@ -11,11 +11,12 @@ import pytest
 
 from headrace.sql.compile import predicate, projection, table_function, value
 from headrace.sql.errors import SqlError
-from headrace.sql.functions import Registry, scalar, table
+from headrace.sql.functions import Registry, builtin, scalar, table
+from headrace.sql.processing_log import Failure, ProcessingLog
 from headrace.sql.schema import Column
 from headrace.sql.text.parser import parse_columns, parse_expression
 from headrace.sql.tree.expressions import Call
-from headrace.sql.tree.types import SqlType
+from headrace.sql.tree.types import INTEGER, SqlType
 
 COLUMNS = [
     Column(column.name, column.type)
@@ -362,3 +363,34 @@ def test_conditions_that_differ_by_a_text_have_the_same_code() -> None:
     assert one.source == other.source
     assert one(row, None) is True
     assert other(row, None) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "cause"),
+    [
+        ("a + b", [1, None], "an operand is null"),
+        ("a * 2 - b", [1, None], "an operand is null"),
+        ("-b", [1, None], "an operand is null"),
+        ("CAST(b AS STRING) LIKE '1%'", [1, None], "an operand is null"),
+        ("a / 3.0", [10, 1], "the exact result has more digits than its type"),
+        ("a / 0", [10, 1], "division by zero"),
+        ("a / 0.0", [10, 1], "division by zero"),
+    ],
+)
+def test_what_fails_is_told_in_the_words_of_sql(text: str, row: list[Any], cause: str) -> None:
+    told: list[Failure] = []
+    columns = (Column("A", INTEGER), Column("B", INTEGER))
+    assert value(parse_expression(text), columns, builtin())(row, ProcessingLog(told.append).logger("Q")) is None
+    assert [failure.cause for failure in told] == [cause]
+
+
+def test_what_fails_in_a_function_of_a_user_is_told_in_its_own_words() -> None:
+    @scalar("PLUS", "(INTEGER a, INTEGER b) -> INTEGER")
+    def plus(a: int, b: int) -> int:
+        return a + b
+
+    told: list[Failure] = []
+    columns = (Column("A", INTEGER), Column("B", INTEGER))
+    function = value(parse_expression("PLUS(a, b)"), columns, builtin().extended(plus))
+    assert function([1, None], ProcessingLog(told.append).logger("Q")) is None
+    assert told[0].cause.startswith("TypeError: unsupported operand")

@@ -176,3 +176,12 @@ def test_a_query_that_reads_what_it_writes_is_told() -> None:
         assert done.plan is not None and done.plan.query_plan is not None
         assert f"TERMINATE {done.plan.query_plan.query_id};" in done.message
     assert "reads what it writes" not in plain.message
+
+
+def test_a_query_that_runs_while_somebody_looks_can_be_explained() -> None:
+    engine = Engine()
+    engine.execute(PAGES)
+    (done,) = engine.execute("EXPLAIN SELECT name, COUNT(*) FROM pages GROUP BY name EMIT CHANGES;")
+    assert [table.title for table in done.tables] == ["Steps", "Topology"]
+    error = error_of(engine, "EXPLAIN SELECT * FROM pages;")
+    assert (error.code, error.hint) == ("explain.nothing", "With EMIT CHANGES it would run one.")

@@ -49,6 +49,12 @@ def marked(error: SqlError) -> str:
         ("CREATE STREAM x WITH (COLOUR='red') AS SELECT * FROM s;", "ddl.property", "'red'"),
         ("CREATE STREAM x WITH (PARTITIONS='many') AS SELECT * FROM s;", "ddl.property", "'many'"),
         ("CREATE STREAM x WITH (TIMESTAMP='z') AS SELECT * FROM s;", "name.column", "'z'"),
+        ("INSERT INTO s VALUES (1, 3.7, 'x');", "insert.values", "3.7"),
+        (
+            "CREATE STREAM x WITH (TIMESTAMP='b', TIMESTAMP_FORMAT='yyyy{') AS SELECT * FROM s;",
+            "type.timestamp-column",
+            "'yyyy{'",
+        ),
         ("DROP TABLE s;", "ddl.kind", "DROP TABLE s;"),
         (
             "CREATE STREAM s (a INT)\n WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');",
