@@ -19,6 +19,7 @@ from headrace.sql.engine.insert_values import inserted
 from headrace.sql.engine.knowledge import Knowledge
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import DryQueries, DryTopics, Journal, NoJournal, PersistentQuery, Queries, Topics
+from headrace.sql.engine.query_names import check_names
 from headrace.sql.engine.questions import check_question
 from headrace.sql.engine.session import Session, check_setting
 from headrace.sql.engine.showing import shown_tables
@@ -166,6 +167,8 @@ class SqlEngine:
 
     def _planned(self, parsed: st.Parsed, settings: dict[str, Any]) -> Done:
         plan = self.plan(parsed, settings)
+        if plan.query_plan is not None:
+            check_names(plan.query_plan, self.functions, self.registry, settings)
         unused = self._topic_to_delete(parsed.statement, plan)
         self._prepare_topics(parsed.statement, plan)
         changes = plan.ddl_command is not None or plan.query_plan is not None

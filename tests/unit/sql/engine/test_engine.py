@@ -185,3 +185,16 @@ def test_a_query_that_runs_while_somebody_looks_can_be_explained() -> None:
     assert [table.title for table in done.tables] == ["Steps", "Topology"]
     error = error_of(engine, "EXPLAIN SELECT * FROM pages;")
     assert (error.code, error.hint) == ("explain.nothing", "With EMIT CHANGES it would run one.")
+
+
+@pytest.mark.parametrize(
+    ("length", "query"), [(210, "id, COUNT(*) AS n FROM pages GROUP BY id"), (230, "* FROM pages")]
+)
+def test_a_query_whose_topics_would_have_too_long_names_is_not_made(length: int, query: str) -> None:
+    engine = Engine()
+    kind = "TABLE" if "GROUP" in query else "STREAM"
+    engine.execute(f"{PAGES} CREATE {kind} {'q' * 140} AS SELECT {query};")
+    with pytest.raises(SqlError, match="its name is part of others, and these would be too long") as caught:
+        engine.execute(f"CREATE {kind} {'q' * length} AS SELECT {query};")
+    assert caught.value.code == "ddl.name"
+    assert len(engine.queries) == 1
