@@ -26,7 +26,7 @@ def bind_binary(scope: Scope, tree: e.Binary) -> b.Bound:
     left, right = scope.bind(tree.left), scope.bind(tree.right)
     if tree.operator in _ARITHMETIC:
         return b.Arithmetic(tree.operator, left, right, _arithmetic_type(tree, left.type, right.type))
-    return _comparison(tree.operator, left, right, tree.at)
+    return _comparison(tree.operator, left, right, tree.at if right.type is not None else tree.right.at)
 
 
 def _comparison(operator: str, left: b.Bound, right: b.Bound, at: int) -> b.Bound:

@@ -136,7 +136,7 @@ def test_lists_have_a_common_type(text: str, expected: str) -> None:
         ("A + NULL", "type.arithmetic", 0),
         ("-S", "type.arithmetic", 0),
         ("A = S", "type.compare", 0),
-        ("F AND A = NULL", "type.compare", 6),
+        ("F AND A = NULL", "type.compare", 10),
         ("F < F", "type.compare", 0),
         ("L = M", "type.compare", 0),
         ("TM = TS", "type.compare", 0),

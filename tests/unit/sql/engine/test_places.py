@@ -55,6 +55,7 @@ def marked(error: SqlError) -> str:
             "type.timestamp-column",
             "'yyyy{'",
         ),
+        ("CREATE STREAM x AS SELECT * FROM s WHERE b = NULL;", "type.compare", "NULL"),
         ("DROP TABLE s;", "ddl.kind", "DROP TABLE s;"),
         (
             "CREATE STREAM s (a INT)\n WITH (KAFKA_TOPIC='s', VALUE_FORMAT='JSON');",
