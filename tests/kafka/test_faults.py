@@ -1,4 +1,4 @@
-"""Brokers that stop, die, are slow or fall silent: an application goes on, exactly.
+"""Brokers that stop, die, are slow or come and go: an application goes on, exactly.
 
 ``HEADRACE_FAULTS=long`` leaves brokers away for longer than any timeout of the clients, and tries bad networks.
 """
@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from headrace import Streams, StreamsState
+from headrace.broker import open_broker
+from headrace.broker.port import NewRecord
 from headrace.errors import BrokerUnreachableError
 from headrace.kafka_server import KafkaServer, free_port
 from tests.kafka.conftest import BrokerFactory
-from tests.kafka.proxy import Proxy
+from tests.kafka.proxy import END_TXN, PRODUCE, TXN_OFFSET_COMMIT, Proxy
 from tests.kafka.running import IS_LONG, CountingApp, long, running, wait_for
+from tests.kafka.servers import Cluster
 
 _AWAY_SECONDS = 70.0 if IS_LONG else 3.0
 
@@ -51,6 +55,24 @@ def test_a_run_goes_on_after_its_broker_was_stopped_and_killed(
             assert streams.waiting_for is None
 
 
+@long
+def test_one_broker_of_three_may_die(
+    kafka_cluster_factory: Callable[..., Cluster], kafka_name: str, tmp_path: Path
+) -> None:
+    cluster = kafka_cluster_factory()
+    app = CountingApp(cluster.address, kafka_name, tmp_path)
+    app.make_topics()
+    with running(app.streams()):
+        for server in cluster.servers:
+            app.send()
+            server.kill()
+            app.send()
+            app.wait_until_counted()
+            server.start()
+            app.send()
+            app.wait_until_counted()
+
+
 @pytest.fixture
 def proxied(
     kafka_behind_proxy: tuple[KafkaServer, Proxy], kafka_name: str, tmp_path: Path
@@ -63,6 +85,23 @@ def proxied(
     with running(app.streams(bootstrap_servers=proxy.address)) as streams:
         app.wait_until_counted()
         yield app, streams, proxy
+
+
+@long
+def test_a_broker_that_comes_and_goes_is_no_reason_to_end_or_to_burn(
+    proxied: tuple[CountingApp, Streams, Proxy],
+) -> None:
+    app, streams, proxy = proxied
+    before, began = time.process_time(), time.monotonic()
+    for _ in range(8):
+        proxy.cut()
+        time.sleep(2)
+        proxy.heal()
+        app.send()
+        time.sleep(2)
+    assert time.process_time() - before < 0.7 * (time.monotonic() - began)
+    app.wait_until_counted()
+    wait_for(lambda: streams.state is StreamsState.RUNNING)
 
 
 @long
@@ -86,3 +125,33 @@ def test_a_broker_whose_connections_fall_silent_is_waited_for(proxied: tuple[Cou
         app.wait_until_counted()
         wait_for(lambda: streams.state is StreamsState.RUNNING)
         assert streams.waiting_for is None
+
+
+@long
+@pytest.mark.parametrize("closes", [True, False], ids=["and the connection", "and nothing follows"])
+@pytest.mark.parametrize("request_kind", [PRODUCE, TXN_OFFSET_COMMIT, END_TXN], ids=["records", "offsets", "the end"])
+def test_what_the_broker_did_and_nobody_heard_of_is_done_once(
+    proxied: tuple[CountingApp, Streams, Proxy], request_kind: int, closes: bool
+) -> None:
+    app, _, proxy = proxied
+    for _ in range(3):
+        lost = proxy.lose_replies(request_kind, closes=closes)
+        app.send()
+        assert lost.wait(60)
+        app.wait_until_counted()
+
+
+@long
+def test_records_whose_acknowledgement_is_lost_are_appended_once(
+    kafka_behind_proxy: tuple[KafkaServer, Proxy], kafka_name: str
+) -> None:
+    server, proxy = kafka_behind_proxy
+    with closing(open_broker(server.address)) as direct, closing(open_broker(proxy.address)) as broker:
+        direct.create_topic(kafka_name, 1)
+        broker.append([NewRecord(kafka_name, b"k", b"0")])
+        for number in range(1, 6):
+            lost = proxy.lose_replies(PRODUCE)
+            broker.append([NewRecord(kafka_name, b"k", b"%d" % number)])
+            assert lost.is_set()
+        found = [record[5] for records in direct.read(kafka_name, 0, 0) for record in records]
+    assert found == [b"%d" % number for number in range(6)]

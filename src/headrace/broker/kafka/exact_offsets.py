@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from confluent_kafka import Consumer, Producer
 
 _TEXT = 512
+_MORE_SECONDS = 1.0
+"""So that librdkafka, which knows more, is the first to say that its time is over."""
 
 
 class _Part(ctypes.Structure):
@@ -39,10 +44,31 @@ class _Part(ctypes.Structure):
 def send_offsets(producer: Producer, group: str, offsets: Iterable[tuple[str, int, int, str]], seconds: float) -> None:
     """Let offsets of a group (topic, partition, offset, metadata) count with the producer's transaction.
 
-    As ``Producer.send_offsets_to_transaction`` for a group without members; a KafkaException says the same.
+    As ``Producer.send_offsets_to_transaction`` for a group without members; a KafkaException says the same. In a thread
+    of its own: where the group's coordinator is gone librdkafka does not look at the limit that it is given, and may
+    stay inside for good (https://github.com/confluentinc/librdkafka/issues/5456).
     """
+    outcome: Future[None] = Future()
+
+    def send() -> None:
+        try:
+            _send_offsets(producer, group, list(offsets), seconds)
+        except BaseException as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(None)
+
+    threading.Thread(target=send, name="headrace-send-offsets", daemon=True).start()
+    try:
+        outcome.result(seconds + _MORE_SECONDS)
+    except FutureTimeout:
+        message = f"the offsets of {group} were not taken within {seconds:g} s"
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, message)) from None
+
+
+def _send_offsets(producer: Producer, group: str, offsets: list[tuple[str, int, int, str]], seconds: float) -> None:
     library = _library()
-    with _part_list(library, list(offsets)) as parts:
+    with _part_list(library, offsets) as parts:
         members = library.rd_kafka_consumer_group_metadata_new(group.encode())
         try:
             error = library.rd_kafka_send_offsets_to_transaction(_handle(producer), parts, members, int(seconds * 1000))

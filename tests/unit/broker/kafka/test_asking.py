@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Producer
 
 from headrace.broker.config import BrokerConfig
-from headrace.broker.kafka import groups, offsets
+from headrace.broker.kafka import exact_offsets, groups, offsets
 from headrace.broker.kafka.clients import Clients
 from headrace.errors import BrokerUnreachableError
 
@@ -64,3 +65,13 @@ def test_what_a_silent_broker_did_not_tell_is_not_taken_for_an_answer(
     monkeypatch.setattr(clients, "_admin", _SilentAdmin())
     with pytest.raises(BrokerUnreachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer"):
         ask(clients)
+
+
+def test_offsets_that_librdkafka_never_sends_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+    monkeypatch.setattr(exact_offsets, "_send_offsets", lambda *_: never.wait())
+    monkeypatch.setattr(exact_offsets, "_MORE_SECONDS", 0.01)
+    with pytest.raises(KafkaException, match="the offsets of app were not taken") as said:
+        exact_offsets.send_offsets(Producer({}), "app", [("in", 0, 1, "")], 0.01)
+    never.set()
+    assert said.value.args[0].code() == KafkaError._TIMED_OUT
