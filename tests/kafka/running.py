@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Consumer
 
 from headrace import Streams, StreamsBuilder, Topology, serdes
 from headrace.broker import open_broker
@@ -82,6 +83,19 @@ def wait_for(holds: Callable[[], bool], what: Callable[[], object] = lambda: "")
     while not holds():
         assert time.monotonic() < deadline, what()
         time.sleep(0.2)
+
+
+@contextmanager
+def member(address: str, group: str, topic: str) -> Iterator[None]:
+    """Somebody who reads as that group, as Kafka Streams does."""
+    consumer = Consumer({"bootstrap.servers": address, "group.id": group, "enable.auto.commit": False})
+    try:
+        consumer.subscribe([topic])
+        while not consumer.assignment():
+            consumer.poll(0.1)
+        yield
+    finally:
+        consumer.close()
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from headrace.broker import open_broker
 from headrace.broker.config import BrokerConfig
@@ -14,7 +14,7 @@ from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.exact_offsets import committed_by, send_offsets
 from headrace.broker.port import Broker, OffsetAndMetadata
 from headrace.errors import BrokerUnreachableError
-from tests.kafka.running import wait_for
+from tests.kafka.running import member, wait_for
 
 _SECONDS = 60.0
 _NOTE = "AgAAAAAAAGqx"
@@ -75,6 +75,21 @@ def test_an_aborted_transaction_leaves_nothing(broker: Broker, producer: Produce
     send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE)], _SECONDS)
     producer.abort_transaction(_SECONDS)
     assert broker.committed(kafka_name) == {}
+
+
+def test_a_group_with_members_takes_none(
+    broker: Broker, producer: Producer, kafka_address: str, kafka_name: str
+) -> None:
+    with member(kafka_address, kafka_name, kafka_name):
+        with pytest.raises(KafkaException) as raised:
+            send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE)], _SECONDS)
+        assert raised.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
+        producer.abort_transaction(_SECONDS)
+
+    producer.begin_transaction()
+    send_offsets(producer, kafka_name, [(kafka_name, 0, 3, _NOTE)], _SECONDS)
+    producer.commit_transaction(_SECONDS)
+    wait_for(lambda: broker.committed(kafka_name) == {(kafka_name, 0): OffsetAndMetadata(3, _NOTE)})
 
 
 def test_offsets_under_way_keep_only_those_waiting_who_need_the_end(

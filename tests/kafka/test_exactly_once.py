@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from headrace.broker.kafka import crash_points, staging
+from headrace.broker.kafka import crash_points, groups, staging
 from headrace.broker.port import Decision, Outcome
 from headrace.errors import ConfigError, FencedError
 from headrace.kafka_server import KafkaServer
 from tests.kafka.proxy import END_TXN, Proxy
+from tests.kafka.running import member
 from tests.kafka.tally import Tally
 
 _DRIVER = [crash_points.STAGED, crash_points.BEFORE_DECISION, crash_points.DECIDED, crash_points.BEFORE_OWNER]
@@ -42,6 +43,22 @@ def test_every_result_is_seen_once(tally: Tally, monkeypatch: pytest.MonkeyPatch
     tally.run(hosts=hosts)
     tally.check()
     assert not list((tally.directory / "state" / ".staging").rglob("*.staged"))
+
+
+@pytest.mark.parametrize("hosts", [0, 1], ids=["with the decision", "after it"])
+def test_nothing_is_decided_while_somebody_reads_as_the_group(
+    tally: Tally, monkeypatch: pytest.MonkeyPatch, hosts: int
+) -> None:
+    monkeypatch.setattr(staging, "INLINE_BYTES", 0)
+    tally.send(20)
+    tally.run(hosts=hosts)
+    tally.send(20)
+    with monkeypatch.context() as joined_later, member(tally.address, tally.name, f"{tally.name}-events"):
+        joined_later.setattr(groups, "check_empty", lambda clients, group: None)
+        with pytest.raises(FencedError, match="was taken over: its consumer group has members"):
+            tally.run(hosts=hosts)
+    tally.run(hosts=hosts)
+    tally.check()
 
 
 @pytest.mark.parametrize("point", _DRIVER)

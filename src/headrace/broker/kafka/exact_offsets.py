@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _TEXT = 512
 _MORE_SECONDS = 1.0
 """So that librdkafka, which knows more, is the first to say that its time is over."""
+_NO_GENERATION, _NO_MEMBER = -1, b"headrace"
 
 
 class _Part(ctypes.Structure):
@@ -44,9 +45,12 @@ class _Part(ctypes.Structure):
 def send_offsets(producer: Producer, group: str, offsets: Iterable[tuple[str, int, int, str]], seconds: float) -> None:
     """Let offsets of a group (topic, partition, offset, metadata) count with the producer's transaction.
 
-    As ``Producer.send_offsets_to_transaction`` for a group without members; a KafkaException says the same. In a thread
-    of its own: where the group's coordinator is gone librdkafka does not look at the limit that it is given, and may
-    stay inside for good (https://github.com/confluentinc/librdkafka/issues/5456).
+    As ``Producer.send_offsets_to_transaction``; a KafkaException says the same. UNKNOWN_MEMBER_ID where the group has
+    members: Kafka asks who we are only if we give a name, and takes everybody's offsets while the group is empty
+    (``ClassicGroup.validateOffsetCommit``). Who joins later is told of them when the transaction has ended.
+
+    In a thread of its own: where the group's coordinator is gone librdkafka does not look at the limit that it is
+    given, and may stay inside for good (https://github.com/confluentinc/librdkafka/issues/5456).
     """
     outcome: Future[None] = Future()
 
@@ -69,7 +73,9 @@ def send_offsets(producer: Producer, group: str, offsets: Iterable[tuple[str, in
 def _send_offsets(producer: Producer, group: str, offsets: list[tuple[str, int, int, str]], seconds: float) -> None:
     library = _library()
     with _part_list(library, offsets) as parts:
-        members = library.rd_kafka_consumer_group_metadata_new(group.encode())
+        members = library.rd_kafka_consumer_group_metadata_new_with_genid(
+            group.encode(), _NO_GENERATION, _NO_MEMBER, None
+        )
         try:
             error = library.rd_kafka_send_offsets_to_transaction(_handle(producer), parts, members, int(seconds * 1000))
         finally:
@@ -163,7 +169,7 @@ def _library() -> Any:
         "topic_partition_list_find": (part, (pointer, text, ctypes.c_int32)),
         "topic_partition_list_destroy": (None, (pointer,)),
         "committed": (ctypes.c_int, (pointer, pointer, ctypes.c_int)),
-        "consumer_group_metadata_new": (pointer, (text,)),
+        "consumer_group_metadata_new_with_genid": (pointer, (text, ctypes.c_int32, text, text)),
         "consumer_group_metadata_destroy": (None, (pointer,)),
         "send_offsets_to_transaction": (pointer, (pointer, pointer, pointer, ctypes.c_int)),
         "error_code": (ctypes.c_int, (pointer,)),

@@ -24,7 +24,10 @@ from headrace.broker.port import OffsetAndMetadata
 from headrace.errors import ArgumentError, BrokerError, LeaseHeldError
 from headrace.names import check_name
 
-_MEMBERS = frozenset({KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.GROUP_SUBSCRIBED_TO_TOPIC})
+HAS_MEMBERS = frozenset(
+    {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.GROUP_SUBSCRIBED_TO_TOPIC}
+)
+"""What is answered to offsets of a group that others read as."""
 _WITHOUT_MEMBERS = (None, ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
 _NO_GROUP = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID})
 
@@ -55,7 +58,7 @@ def _errors(answer: Any) -> Iterator[KafkaError]:
 
 def _members(group: str, error: BrokerError) -> BrokerError | None:
     cause = error.__cause__
-    if not isinstance(cause, KafkaException) or cause.args[0].code() not in _MEMBERS:
+    if not isinstance(cause, KafkaException) or cause.args[0].code() not in HAS_MEMBERS:
         return None
     message = f"offsets of the group {group} cannot be set: it has members that read"
     return BrokerError(message, hint="Stop whoever reads as that group first.")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
+from confluent_kafka import KafkaException
 
 from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.chunks import Chunk
@@ -23,6 +24,7 @@ from headrace.broker.kafka.control import (
     decision_records,
 )
 from headrace.broker.kafka.exact_offsets import send_offsets
+from headrace.broker.kafka.groups import HAS_MEMBERS
 from headrace.broker.kafka.sending import Sender, chunks_of
 from headrace.broker.kafka.staging import Staged, staged_of
 from headrace.broker.kafka.staging_sweep import sweep_batches
@@ -63,6 +65,13 @@ def fenced(application: str, epoch: int, owner: OwnerRecord | None) -> FencedErr
         return FencedError(message, detail="Nobody holds its lease now.", hint="Start the application again.")
     detail = f"Epoch {owner.epoch} belongs to process {owner.pid} on host {owner.host}."
     return FencedError(message, detail=detail, hint="Stop this process.")
+
+
+def _joined(application: str) -> FencedError:
+    """Kafka Streams was started beside us. Nothing of the transaction counts."""
+    message = f"application {application} was taken over: its consumer group has members"
+    hint = "One at a time: stop every instance of Kafka Streams before this is started again."
+    return FencedError(message, hint=hint)
 
 
 class OwnedApplication:
@@ -213,6 +222,9 @@ class OwnedApplication:
                 self._send(producer, decision, staged)
             else:
                 self._send_control(producer, _records(decision, handovers))
+                # As they are: a group with members refuses them. The new ones follow when all is published.
+                read = decision.offsets.keys() & self.committed.keys()
+                self._set_offsets(producer, [(*place, *self.committed[place]) for place in read])
 
         return self._decided(decision, handovers, self._session.run(write, crash_points.BEFORE_DECISION))
 
@@ -267,9 +279,20 @@ class OwnedApplication:
             producer.produce(self.reader.topic, value, key, 0)
 
     def _send_offsets(self, producer: Producer, batch_id: int, offsets: list[tuple[str, int, int, str]]) -> None:
-        if offsets:
-            send_offsets(producer, self.application, offsets, self._clients.timeout)
+        self._set_offsets(producer, offsets)
         self._send_control(producer, [(PUBLISHED, msgspec.msgpack.encode(batch_id))])
+
+    def _set_offsets(self, producer: Producer, offsets: list[tuple[str, int, int, str]]) -> None:
+        if not offsets:
+            return
+        try:
+            send_offsets(producer, self.application, offsets, self._clients.timeout)
+        except KafkaException as error:
+            if error.args[0].code() not in HAS_MEMBERS:
+                raise
+            # Who has joined waits for the end of the transaction to be told the offsets.
+            producer.abort_transaction(self._clients.timeout)
+            raise _joined(self.application) from error
 
     def _commit_offsets(self, decision: DecisionRecord) -> None:
         for _ in range(_TRIES):
