@@ -24,6 +24,9 @@ from headrace.serde import Serde
 Sent = tuple[str, str, str | None, int]
 """A record: the end of its topic's name, key, value, timestamp."""
 
+Written = tuple[Any, Any, int]
+"""A result: key, value, timestamp."""
+
 _SIZE = timedelta(seconds=10)
 _STEP_MS = 700
 START_MS = int(time.time()) // 86_400 * 86_400_000
@@ -32,7 +35,10 @@ START_MS = int(time.time()) // 86_400 * 86_400_000
 
 @dataclass(frozen=True)
 class Program:
-    """What it is called in Java, how it is built for an application's name, its topics and the serdes of its output."""
+    """What it is called in Java, how it is built for an application's name, its topics and the serdes of its output.
+
+    ``told`` is what of its results is the same in every run without caches. Times go back by up to ``late_ms``.
+    """
 
     name: str
     build: Callable[[str], Topology]
@@ -40,6 +46,8 @@ class Program:
     record: Callable[[random.Random, int], tuple[str, str, str | None]]
     key_serde: Serde[Any]
     value_serde: Serde[Any]
+    told: Callable[[list[Written]], object]
+    late_ms: int = 0
     partitions: int = 2
 
     def topics(self, name: str) -> list[str]:
@@ -48,9 +56,10 @@ class Program:
     def part(self, number: int, size: int) -> list[Sent]:
         """The records of one part of the input; times go on from part to part."""
         chance = random.Random(f"{self.name}-{number}")
+        times = range(START_MS + number * size * _STEP_MS, START_MS + (number + 1) * size * _STEP_MS, _STEP_MS)
         return [
-            (*self.record(chance, index), START_MS + (number * size + index) * _STEP_MS + chance.randrange(_STEP_MS))
-            for index in range(size)
+            (*self.record(chance, index), time_ms + chance.randrange(-self.late_ms, _STEP_MS))
+            for index, time_ms in enumerate(times)
         ]
 
 
@@ -59,25 +68,41 @@ class Model:
 
     def __init__(self, program: Program, name: str) -> None:
         self._program, self._name = program, name
-        config = {"application.id": name, "default.value.serde": serdes.string()}
+        config = {"application.id": name, "default.value.serde": serdes.string(), "statestore.cache.max.bytes": 0}
         self._driver = TopologyTestDriver(program.build(name), config)
         self._inputs = {end: self._driver.create_input_topic(f"{name}-{end}") for end in program.inputs}
         self._out = self._driver.create_output_topic(f"{name}-out", program.key_serde, program.value_serde)
-        self.written: list[tuple[Any, Any]] = []
+        self.written: list[Written] = []
 
     def feed(self, records: list[Sent]) -> None:
         for end, key, value, timestamp in records:
             self._inputs[end].pipe_input(key, value, timestamp)
-        self.written += self._out.read_key_values_to_list()
+        self.written += [(each.key, each.value, each.timestamp) for each in self._out.read_records_to_list()]
 
     def close(self) -> None:
         self._driver.close()
 
 
-def table_of(written: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """The last value of each key."""
-    found = dict(written)
+def last_values(written: list[Written]) -> dict[Any, Any]:
+    """The last value of each key that has one."""
+    found = {key: value for key, value, _ in written}
     return {key: value for key, value in found.items() if value is not None}
+
+
+def all_values(written: list[Written]) -> tuple[dict[Any, list[Any]], dict[Any, int]]:
+    """Every value of each key in its order, and the last timestamp."""
+    found: dict[Any, list[Any]] = {}
+    for key, value, _ in written:
+        found.setdefault(key, []).append(value)
+    return found, {key: timestamp for key, _, timestamp in written}
+
+
+def everything(written: list[Written]) -> dict[Any, list[tuple[Any, int]]]:
+    """Every value of each key in its order, with its timestamp."""
+    found: dict[Any, list[tuple[Any, int]]] = {}
+    for key, value, timestamp in written:
+        found.setdefault(key, []).append((value, timestamp))
+    return found
 
 
 def _word_count(name: str) -> Topology:
@@ -166,12 +191,16 @@ def _reference(chance: random.Random, index: int) -> tuple[str, str, str | None]
 _WINDOWED, _SESSION = serdes.windowed(serdes.string(), _SIZE), serdes.session_windowed(serdes.string())
 _TEXT, _LONG = serdes.string(), serdes.long()
 
+_LATE_MS = 8_000
+
 PROGRAMS = (
-    Program("word-count", _word_count, ("in",), _line, _TEXT, _LONG),
-    Program("windowed-count", _windowed_count, ("in",), _visit, _WINDOWED, _LONG),
+    # Words come from two partitions of lines: in which order, is anybody's guess.
+    Program("word-count", _word_count, ("in",), _line, _TEXT, _LONG, all_values, _LATE_MS),
+    Program("windowed-count", _windowed_count, ("in",), _visit, _WINDOWED, _LONG, everything, _LATE_MS),
     # Its windows close by the time of the task: with one partition that is the time of the model.
-    Program("suppress", _suppress, ("in",), _visit, _WINDOWED, _LONG, partitions=1),
-    Program("session-count", _session_count, ("in",), _visit, _SESSION, _LONG),
-    Program("table-join", _table_join, ("left", "right"), _row, _TEXT, _TEXT),
-    Program("foreign-key-join", _foreign_key_join, ("left", "right"), _reference, _TEXT, _TEXT),
+    Program("suppress", _suppress, ("in",), _visit, _WINDOWED, _LONG, everything, _LATE_MS, partitions=1),
+    Program("session-count", _session_count, ("in",), _visit, _SESSION, _LONG, everything, _LATE_MS),
+    Program("table-join", _table_join, ("left", "right"), _row, _TEXT, _TEXT, everything),
+    # Its two sides answer each other through topics: what comes between depends on who is quicker.
+    Program("foreign-key-join", _foreign_key_join, ("left", "right"), _reference, _TEXT, _TEXT, last_values),
 )

@@ -1,6 +1,6 @@
 // Applications on Kafka Streams itself, each the twin of one in tests/kafka/interop_programs.py: same names, same topics.
 //
-// java -cp 'DIR/*' Interop.java BOOTSTRAP STATE_DIR GUARANTEE PROGRAM=APPLICATION_ID ...
+// java -cp 'DIR/*' Interop.java BOOTSTRAP STATE_DIR GUARANTEE CACHE_BYTES PROGRAM=APPLICATION_ID ...
 //
 // Says "running" when all of them run, and ends them clean when its input ends.
 
@@ -27,8 +27,8 @@ public class Interop {
 
     public static void main(String[] args) throws Exception {
         List<KafkaStreams> running = new ArrayList<>();
-        CountDownLatch up = new CountDownLatch(args.length - 3);
-        for (String one : Arrays.copyOfRange(args, 3, args.length)) {
+        CountDownLatch up = new CountDownLatch(args.length - 4);
+        for (String one : Arrays.copyOfRange(args, 4, args.length)) {
             String[] parts = one.split("=");
             KafkaStreams streams = new KafkaStreams(topology(parts[0], parts[1]), settings(args, parts[1]));
             streams.setStateListener((now, before) -> {
@@ -64,6 +64,7 @@ public class Interop {
         settings.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, args[0]);
         settings.put(StreamsConfig.STATE_DIR_CONFIG, args[1]);
         settings.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, args[2]);
+        settings.put(StreamsConfig.STATESTORE_CACHE_MAX_BYTES_CONFIG, args[3]);
         settings.put(StreamsConfig.DEFAULT_KEY_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
         settings.put(StreamsConfig.DEFAULT_VALUE_SERDE_CLASS_CONFIG, Serdes.StringSerde.class);
         settings.put(StreamsConfig.COMMIT_INTERVAL_MS_CONFIG, 200);
