@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from headrace.broker.kafka.metadata import cluster_id
 from headrace.broker.kafka.outbox import KafkaOutbox
 from headrace.broker.kafka.ownership import KafkaLease, KafkaOwnership
 from headrace.broker.kafka.staging_directory import StagingDirectory
@@ -28,7 +30,7 @@ class KafkaApplications:
     def __init__(self, clients: Clients, log: KafkaLog) -> None:
         settings = clients.config.settings
         default = Path(str(settings.get("state.dir") or _STATE), _STAGING)
-        directory = StagingDirectory(str(settings.get("staging.dir") or default))
+        directory = StagingDirectory(str(settings.get("staging.dir") or default), cache(partial(cluster_id, clients)))
         self._ownership = KafkaOwnership(clients, log, directory)
         self._outbox = KafkaOutbox(clients, self._ownership, log, directory)
 

@@ -13,6 +13,7 @@ from headrace.errors import UnknownTopicError
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
+    from confluent_kafka.admin import ClusterMetadata
 
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 """The cluster's own: nobody's business here."""
@@ -21,13 +22,21 @@ _PAUSE_SECONDS = 0.02
 
 def counts(clients: Clients) -> dict[str, int]:
     """The names of all topics and their numbers of partitions."""
-    with clients.told("list the topics"):
-        found = clients.patiently(lambda seconds: clients.admin().list_topics(timeout=seconds))
     return {
         name: len(topic.partitions)
-        for name, topic in sorted(found.topics.items())
+        for name, topic in sorted(_asked(clients).topics.items())
         if name not in INTERNAL and topic.error is None
     }
+
+
+def cluster_id(clients: Clients) -> str:
+    """Which cluster it is, whatever addresses lead to it."""
+    return _asked(clients).cluster_id or "cluster"
+
+
+def _asked(clients: Clients) -> ClusterMetadata:
+    with clients.told("list the topics"):
+        return clients.patiently(lambda seconds: clients.admin().list_topics(timeout=seconds))
 
 
 def check(clients: Clients, topic: str, partition: int = 0) -> None:

@@ -55,7 +55,7 @@ class KafkaOutbox:
         """Write output that only a decision makes visible; with ``at_least_once`` it is visible at once."""
         if not self._is_exactly_once:
             return ProducedStage(self._producer, self._limits_of)
-        name = file_name(application, epoch, batch_id, attempt)
+        name = file_name(self._directory, application, epoch, batch_id, attempt)
         sink: Sink
         if self._ownership.is_owned(application):
             sink = HeldSink(self._ownership.held, name, self._publisher)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -17,10 +17,13 @@ _OWNER = "owner-"
 
 
 class StagingDirectory:
-    """Where staged files are. ``location`` is a path, or an address that ``pyarrow.fs`` opens."""
+    """Where staged files are. ``location`` is a path, or an address that ``pyarrow.fs`` opens.
 
-    def __init__(self, location: str) -> None:
-        self.location = location
+    Several clusters may share it, and have applications of one name: ``cluster`` tells which one is meant.
+    """
+
+    def __init__(self, location: str, cluster: Callable[[], str]) -> None:
+        self.location, self._cluster = location, cluster
         self._is_local = "://" not in location
         if self._is_local:
             self._files, self._root = pyarrow.fs.LocalFileSystem(), str(Path(location).expanduser().absolute())
@@ -32,6 +35,10 @@ class StagingDirectory:
                 raise ConfigError(
                     message, detail=str(error), hint="Give a directory, or what pyarrow.fs opens."
                 ) from error
+
+    def folder(self, application: str) -> str:
+        """What the names of the files of an application begin with."""
+        return f"{application}/{self._cluster()}/"
 
     def path(self, name: str) -> str:
         """Where the file of that name is."""
@@ -68,17 +75,21 @@ class StagingDirectory:
 
     def names(self, application: str) -> list[str]:
         """The files of an application."""
-        selector = pyarrow.fs.FileSelector(self.path(application), allow_not_found=True)
-        return [f"{application}/{each.base_name}" for each in self._files.get_file_info(selector)]
+        folder = self.folder(application)
+        selector = pyarrow.fs.FileSelector(self.path(folder), allow_not_found=True)
+        return [f"{folder}{each.base_name}" for each in self._files.get_file_info(selector)]
 
     def sign(self, application: str, token: str) -> None:
         """Leave a sign of the owner, by which others see that they look into the same place."""
-        with self.new(f"{application}/{_OWNER}{token}"):
+        with self.new(self.name_of_sign(application, token)):
             pass
+
+    def name_of_sign(self, application: str, token: str) -> str:
+        return f"{self.folder(application)}{_OWNER}{token}"
 
     def check_shared(self, application: str, token: str) -> None:
         """An error where this is not the directory into which the owner of the application looks."""
-        found = self._files.get_file_info(self.path(f"{application}/{_OWNER}{token}"))
+        found = self._files.get_file_info(self.path(self.name_of_sign(application, token)))
         if found.type != pyarrow.fs.FileType.File:
             message = f"staging.dir is not the same place for all processes of the application: {self.location}"
             hint = (
