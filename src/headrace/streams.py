@@ -194,8 +194,9 @@ class Streams(Face):
                     self._run.start()
                     self._states.try_to_become(StreamsState.RUNNING)
             except BaseException as error:
-                # A user who does not want to wait has not made an error.
-                self._begin_to_close() if isinstance(error, KeyboardInterrupt) else self._end_in_error(error)
+                # Who does not want to wait, and says so by a signal, has not made an error.
+                is_error = isinstance(error, (Exception, SystemExit))
+                self._end_in_error(error) if is_error else self._begin_to_close()
                 self._has_ended(None)
                 raise
             if not may_start:

@@ -32,11 +32,6 @@ class Topic:
         return directory_of(self.id, self.name)
 
     @property
-    def label(self) -> str:
-        """What tells it from an earlier topic of its name; after a restored backup, too."""
-        return str(self.created_ms)
-
-    @property
     def config(self) -> TopicConfig:
         return TopicConfig.of(self.settings)
 
@@ -99,8 +94,14 @@ def counts(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def ids(connection: sqlite3.Connection, names: Iterable[str]) -> dict[str, str]:
-    found = {topic.name: topic.label for topic in all_topics(connection)}
-    return {name: found[name] for name in names if name in found}
+    wanted = set(names)
+    rows = connection.execute("SELECT name, created_ms FROM topics")
+    return {name: _id(created_ms) for name, created_ms in rows if name in wanted}
+
+
+def _id(created_ms: int) -> str:
+    """What tells a topic from an earlier one of its name; of a catalog that was restored from a backup, too."""
+    return str(created_ms)
 
 
 def describe(connection: sqlite3.Connection, name: str) -> TopicDescription:
@@ -113,7 +114,7 @@ def describe(connection: sqlite3.Connection, name: str) -> TopicDescription:
     rows = connection.execute(question, (topic.id,)).fetchall()
     partitions = tuple(PartitionDescription(*row) for row in rows)
     config = {**topic_config.DEFAULTS, **topic.settings}
-    return TopicDescription(name, config, partitions, topic.label, topic.created_ms)
+    return TopicDescription(name, config, partitions, _id(topic.created_ms), topic.created_ms)
 
 
 def delete(connection: sqlite3.Connection, name: str) -> tuple[Topic, list[str]]:

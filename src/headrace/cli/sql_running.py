@@ -24,7 +24,7 @@ from headrace.database.scripts import without_mark
 from headrace.lifecycle.signals import stop_signals
 from headrace.sql.errors import SqlError
 from headrace.sql.text.splitting import is_ended, statements_of
-from headrace.sql.tree.statements import Listed, Parsed, Select, Show, SourceKind
+from headrace.sql.tree.statements import Listed, Parsed, Select, Show, SourceKind, Statement
 
 _LOOK_SECONDS = 0.1
 
@@ -87,7 +87,7 @@ class SqlRun:
         """Where all is to be processed, questions wait for it."""
 
         def before(parsed: Parsed) -> None:
-            if self._until_idle and (isinstance(parsed.statement, Select) or parsed.statement == Show(Listed.QUERIES)):
+            if self._until_idle and (_is_question(parsed.statement)):
                 self._process_all(database, failures)
 
         return before
@@ -112,8 +112,8 @@ class SqlRun:
         """A query that fails takes no answer away: it is told, and the command goes on."""
         try:
             database.run_until_idle()
-        except Exception:
-            if not failures.failed:
+        except Exception as error:
+            if all(database.failure_of(id_) is not error for id_ in failures.failed):
                 raise
         failures.tell()
 
@@ -149,6 +149,14 @@ class SqlRun:
             with suppress(OSError):  # The exit code says so even where nobody reads why.
                 self._screen.mistake(error)
             raise typer.Exit(exits.FAILED) from error
+
+
+def _is_question(statement: Statement) -> bool:
+    match statement:
+        case Select() | Show(what=Listed.QUERIES):
+            return True
+        case _:
+            return False
 
 
 def with_semicolon(text: str) -> str:

@@ -153,7 +153,7 @@ class RunningQueries:
         run_until_idle(apps, read, self._broker)
         for id_ in (*apps, *self.failures):
             failure = self._failure(id_)
-            if failure is not None and id_ not in self._raised:
+            if failure is not None and id_ not in self._raised | self.paused:
                 self._raised.add(id_)
                 raise failure
 

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 from headrace.broker.kafka.clients import Clients
 from headrace.commands import command
 from headrace.errors import UnknownTopicError
+from headrace.names import check_name
 
 if TYPE_CHECKING:
     from confluent_kafka import Producer
@@ -30,8 +31,10 @@ def counts(clients: Clients) -> dict[str, int]:
 
 
 def cluster_id(clients: Clients) -> str:
-    """Which cluster it is, whatever addresses lead to it."""
-    return _asked(clients).cluster_id or "cluster"
+    """Which cluster it is, whatever addresses lead to it; fit for the name of a directory."""
+    found = _asked(clients).cluster_id or "cluster"
+    check_name(found, "cluster id")
+    return found
 
 
 def _asked(clients: Clients) -> ClusterMetadata:
