@@ -142,6 +142,8 @@ def test_a_query_that_failed_says_why(address: str) -> None:
         database.broker.append([NewRecord("orders", b"\0\0\0\1", b"{")])
         eventually(lambda: database.state_of("CTAS_TOTALS_1"), "ERROR")
         assert "orders" in str(database.failure_of("CTAS_TOTALS_1"))
+        database.execute("PAUSE CTAS_TOTALS_1;")
+        database.run_until_idle()  # whoever pauses it has seen it
 
 
 def test_a_failure_is_raised_once_and_kept(address: str) -> None:
