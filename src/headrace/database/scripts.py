@@ -13,6 +13,7 @@ from headrace.sql.engine.ports import PersistentQuery
 from headrace.sql.errors import SqlError, place_of
 from headrace.sql.text.parser import parse
 from headrace.sql.tree import statements as st
+from headrace.sql.tree.names import quoted
 
 _CREATES = (st.CreateSource, st.CreateAs)
 _COMPARED = (*_CREATES, st.InsertInto)
@@ -119,7 +120,7 @@ def _made_before(
 def _tell(error: ExistsError, script: str, parsed: st.Parsed, text: str, other: str) -> None:
     create = parsed.statement
     assert isinstance(create, _CREATES)
-    what = f"{create.kind.value} {create.name}"
+    what = f"{create.kind.value} {quoted(create.name)}"
     error.place = error.place or place_of(parsed.within, parsed.start)
     error.at = error.at or script
     if create == _statement(text):
@@ -133,8 +134,8 @@ def _tell(error: ExistsError, script: str, parsed: st.Parsed, text: str, other: 
     if error.refusal is not None:
         change = f"This one cannot take its place: {error.refusal.message}."
     error.hint = (
-        f"{change} To make it anew, execute DROP {error.old.kind.value} {create.name}; first, and run the file again. "
-        "To have both, give this one another name."
+        f"{change} To make it anew, execute DROP {error.old.kind.value} {quoted(create.name)}; first, and run the "
+        "file again. To have both, give this one another name."
     )
 
 
