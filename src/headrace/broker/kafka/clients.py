@@ -34,6 +34,7 @@ from headrace.errors import ConfigError, HeadraceError, InternalError
 _logger = logging.getLogger("headrace.broker.kafka.librdkafka")
 _API_TIMEOUT_MS = 60_000
 _PAUSE = 0.1
+_SPREAD_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 """How long to wait for an answer before looking whether one can come at all."""
 _NO_GROUP = "headrace-reads-without-a-group"
@@ -70,6 +71,20 @@ class Clients:
         self._complaint: KafkaError | None = None
         self.outages = 0
         """How often nobody answered."""
+        self._made_until: dict[str, float] = {}
+
+    def note_made(self, topic: str) -> None:
+        """A topic was made. For a while some brokers of a cluster may not know it yet."""
+        self._made_until[topic] = time.monotonic() + _SPREAD_SECONDS
+
+    def note_deleted(self, topic: str) -> None:
+        self._made_until.pop(topic, None)
+
+    @property
+    def spreading(self) -> set[str]:
+        """Topics that were made a moment ago: who says that they are not there does not know yet."""
+        now = time.monotonic()
+        return {topic for topic, until in list(self._made_until.items()) if now < until}
 
     def consumer(
         self,
@@ -126,9 +141,12 @@ class Clients:
                 if not isinstance(told.__cause__, KafkaException):
                     raise
                 failed, cause = told, told.__cause__
-            if cause.args[0].code() not in NOT_NOW or time.monotonic() > deadline:
+            if not self._may_pass(cause.args[0].code()) or time.monotonic() > deadline:
                 raise failed from cause
             time.sleep(_PAUSE)
+
+    def _may_pass(self, code: int) -> bool:
+        return code in NOT_NOW or (code == KafkaError.UNKNOWN_TOPIC_OR_PART and bool(self.spreading))
 
     def answer(self, future: Future[_T], what: str) -> _T:
         """The same of what was asked already, once."""

@@ -23,11 +23,15 @@ _PAUSE_SECONDS = 0.02
 
 def counts(clients: Clients) -> dict[str, int]:
     """The names of all topics and their numbers of partitions."""
-    return {
-        name: len(topic.partitions)
-        for name, topic in sorted(_asked(clients).topics.items())
-        if name not in INTERNAL and topic.error is None
-    }
+    while True:
+        found = {
+            name: len(topic.partitions)
+            for name, topic in sorted(_asked(clients).topics.items())
+            if name not in INTERNAL and topic.error is None
+        }
+        if clients.spreading <= found.keys():
+            return found
+        time.sleep(_PAUSE_SECONDS)
 
 
 def cluster_id(clients: Clients) -> str:

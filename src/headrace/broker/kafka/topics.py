@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from confluent_kafka import TopicCollection
@@ -43,6 +43,7 @@ def create(clients: Clients, name: str, partitions: int, config: Mapping[str, ob
     what = f"create the topic {name}"
     clients.ask(what, lambda: clients.admin().create_topics([new], request_timeout=clients.timeout)[name])
     _wait(clients, what, lambda: counts(clients).get(name) == partitions)
+    clients.note_made(name)
 
 
 def check_allowed(clients: Clients, name: str, *operations: AclOperation) -> None:
@@ -59,6 +60,7 @@ def check_allowed(clients: Clients, name: str, *operations: AclOperation) -> Non
 def delete(clients: Clients, name: str) -> None:
     """Remove a topic; the cluster forgets what groups committed for it."""
     what = f"delete the topic {name}"
+    clients.note_deleted(name)
     with _known(name, clients.address):
         clients.ask(what, lambda: clients.admin().delete_topics([name], request_timeout=clients.timeout)[name])
     _wait(clients, what, lambda: name not in counts(clients))
@@ -118,8 +120,11 @@ def ids(clients: Clients, names: Iterable[str]) -> dict[str, str]:
     def found() -> Iterator[tuple[str, str]]:
         asked = clients.admin().describe_topics(TopicCollection(wanted), request_timeout=clients.timeout)
         for name, future in asked.items():
-            with suppress(UnknownTopicError):
+            try:
                 yield name, str(clients.answer(future, what).topic_id)
+            except UnknownTopicError:
+                if name in clients.spreading:
+                    raise
 
     return clients.until_it_can(what, lambda: dict(found())) if wanted else {}
 
