@@ -20,7 +20,7 @@ def altered_source(statement: st.AlterSource, catalog: Catalog, queries: Mapping
     if source.is_read_only:
         message = f"{source.name} is a SOURCE {source.kind.value}, and these cannot be altered"
         raise SqlError("ddl.source-is-read-only", message)
-    if any(plan.sink == source.name and not id_.startswith("INSERTQUERY_") for id_, plan in queries.items()):
+    if any(plan.sink == source.name and not plan.is_insert for plan in queries.values()):
         message = f"{source.name} is the result of a query, and these cannot be altered"
         raise SqlError("ddl.alter", message, hint="CREATE OR REPLACE ... AS SELECT changes it.")
     columns: list[Column] = []

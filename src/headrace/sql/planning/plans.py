@@ -65,6 +65,11 @@ class QueryPlan:
     runtime_id: str | None = None
 
     @property
+    def is_insert(self) -> bool:
+        """Whether INSERT INTO made it, which may have been given an id; nobody is given those of CREATE ... AS."""
+        return not self.query_id.startswith(("CSAS_", "CTAS_"))
+
+    @property
     def topics_read(self) -> set[str]:
         """The topics of its sources."""
         return {step.topic_name for step in walked(self.physical_plan) if isinstance(step, SourceStep)}

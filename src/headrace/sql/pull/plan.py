@@ -148,17 +148,13 @@ def _kept(
     source: Source, queries: Mapping[str, QueryPlan], environment: Environment, kept: KeptBy
 ) -> tuple[str, KeptRows] | None:
     """The query that makes the table, or that reads it into a store; None where no rows are kept."""
-    makers = [each for each in queries.values() if each.sink == source.name and not _is_insert(each)]
+    makers = [each for each in queries.values() if each.sink == source.name and not each.is_insert]
     makers += [each for each in queries.values() if each.sink is None and each.sources == (source.name,)]
     if source.kind is SourceKind.TABLE and len(makers) == 1:
         rows = kept(makers[0], environment.functions)
         if rows is not None:
             return makers[0].query_id, rows
     return None
-
-
-def _is_insert(plan: QueryPlan) -> bool:
-    return not plan.query_id.startswith(("CSAS_", "CTAS_"))
 
 
 def _row(source: Source) -> Schema:

@@ -140,6 +140,7 @@ def test_a_statement_that_finds_what_it_would_make_does_nothing_if_it_says_so() 
 
 def test_columns_are_added_to_a_declared_source() -> None:
     session = Session()
+    session.run("INSERT INTO r WITH (QUERY_ID='mine') SELECT * FROM r;")
     session.run("ALTER STREAM r ADD COLUMN more INT, ADD COLUMN most STRING;")
     assert str(session.catalog.sources["R"].schema).endswith("`LENGTH` INTEGER, `MORE` INTEGER, `MOST` STRING")
     session.run("CREATE STREAM o AS SELECT * FROM r;")
