@@ -43,7 +43,7 @@ sql-kafka: $(READY)
 
 faults: $(READY)
 	$(BIN)/python -m tests.simulation --seeds 10000
-	HEADRACE_FAULTS=long $(BIN)/pytest -q -n 0 tests/faults tests/integration/spark
+	HEADRACE_FAULTS=long $(BIN)/pytest -q -n 0 tests/faults tests/integration/spark tests/property/test_put_down_kills.py
 	$(BIN)/python -m tests.integration.spark.random_kills --kills 200
 
 faults-kafka: $(READY)

@@ -13,6 +13,7 @@ import pytest
 from headrace.failpoints import VARIABLE
 from headrace.state.rocksdb.task_databases import FAILPOINTS
 from headrace.state.shared_memory import release_memory
+from tests.faults.scene import IS_LONG
 from tests.property.put_down_child import BATCHES, PLAN, PROGRAM, read
 from tests.property.visiting import cut_as_visited, stay_open
 
@@ -27,7 +28,7 @@ def run(directory: Path, failpoint: str | None) -> int:
 
 
 @pytest.mark.parametrize("failpoint", FAILPOINTS)
-@pytest.mark.parametrize("times", [1, 9])
+@pytest.mark.parametrize("times", [1, 9] if IS_LONG else [9])
 def test_a_kill_at_a_failpoint_leaves_no_trace(failpoint: str, times: int, tmp_path: Path) -> None:
     if failpoint == "state.after-undo":
         # Only a visit that follows a kill has something to undo.

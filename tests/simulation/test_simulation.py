@@ -18,8 +18,8 @@ from tests.simulation.world import Crash, World
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="what was flushed is learned from /proc")
 
-SEEDS = 1_000
-ELSEWHERE_SEEDS = 300
+SEEDS = 500
+ELSEWHERE_SEEDS = 150
 AT_ONCE = 50
 
 
