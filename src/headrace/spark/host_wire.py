@@ -179,10 +179,11 @@ def has_lost_driver(directory: Path) -> bool:
 
 
 def is_abandoned(directory: Path) -> bool:
-    """Whether those who signed on in ``directory``, hosts and a driver, are all gone."""
+    """Whether those who signed on in ``directory``, hosts and a driver, are all gone, and nobody makes a host now."""
     hosts, driver = hosts_in(directory), directory / _DRIVER
     known = bool(hosts) or driver.exists()
-    return known and not any(map(process_at, hosts)) and not _is_locked(driver)
+    locks = [driver, *directory.glob("*.lock")]
+    return known and not any(map(process_at, hosts)) and not any(map(_is_locked, locks))
 
 
 def _is_locked(path: Path) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import StateDirectoryError
+from headrace.file_locks import lock
 from headrace.spark import host_wire
 from headrace.spark.host_wire import directory_of, is_abandoned, sign_on, sign_on_as_driver
 
@@ -50,3 +51,12 @@ def test_a_directory_is_abandoned_when_all_who_signed_on_in_it_are_gone(tmp_path
 def test_a_directory_in_which_nobody_has_signed_on_yet_is_not_abandoned(tmp_path: Path) -> None:
     (tmp_path / "0.lock").touch()
     assert not is_abandoned(tmp_path)
+
+
+def test_a_directory_is_not_abandoned_while_somebody_makes_a_host_in_it(tmp_path: Path) -> None:
+    sign_on(tmp_path / "0").close()
+    assert is_abandoned(tmp_path)
+    with (tmp_path / "0.lock").open("w") as making:
+        assert lock(making)
+        assert not is_abandoned(tmp_path)
+    assert is_abandoned(tmp_path)
