@@ -70,11 +70,13 @@ def remove_abandoned() -> None:
     A host ends when its driver does, unless it is stopped: it would keep its tasks from whoever needs them next.
     """
     for directory in directory_of("").iterdir():
-        if has_lost_driver(directory):
-            for path in hosts_in(directory):
-                _end_unreachable(path)
-        if is_abandoned(directory):
-            shutil.rmtree(directory, ignore_errors=True)
+        # Another start may remove it, too.
+        with suppress(FileNotFoundError):
+            if has_lost_driver(directory):
+                for path in hosts_in(directory):
+                    _end_unreachable(path)
+            if is_abandoned(directory):
+                shutil.rmtree(directory, ignore_errors=True)
 
 
 def kill(host: Wire) -> None:

@@ -50,6 +50,20 @@ def test_a_host_that_is_stopped_and_has_lost_its_driver_is_ended(directory: Path
     assert os.waitstatus_to_exitcode(os.waitpid(host, 0)[1]) == -signal.SIGKILL
 
 
+def test_a_directory_that_another_start_removes_meanwhile_is_no_failure(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory.mkdir(parents=True)
+
+    def removed_by_another(found: Path) -> bool:
+        found.rmdir()
+        return False
+
+    monkeypatch.setattr(hosts, "has_lost_driver", removed_by_another)
+    remove_abandoned()
+    assert not directory.exists()
+
+
 def test_a_worker_that_keeps_others_from_a_host_is_named(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "_ALONE_SECONDS", 0.1)
     directory.mkdir(parents=True, mode=0o700)
