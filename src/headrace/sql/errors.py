@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from headrace.errors import HeadraceError
@@ -11,7 +13,9 @@ _SHOWN = 100
 """Characters of a line that an error shows: a statement may be a megabyte in one line."""
 
 
-_WORD = re.compile(r"[0-9]*\.[0-9]+|[A-Za-z0-9_@]+|'[^']*'|`[^`]*`|\"[^\"]*\"")
+_NAME = r"(?:[A-Za-z0-9_@]+|`[^`]*`|\"[^\"]*\")"
+_WORD = re.compile(rf"-?(?:[0-9]*\.[0-9]+|{_NAME}(?:\.{_NAME})?)|'[^']*'")
+"""What is underlined of a mistake: a number, a name with its source, a text."""
 
 
 class Place(NamedTuple):
@@ -49,13 +53,18 @@ class SqlError(HeadraceError, ValueError):
         self.offset = offset
         """Where in the text it is, for whoever has the text: see ``locate``."""
 
-    def locate(self, text: str, statement: slice = slice(None)) -> None:
-        """Say where in ``text`` it is, if that was not said yet; a mistake without a place is the whole statement's."""
+    def locate(self, text: str, statement: slice = slice(None), subject: int | None = None) -> None:
+        """Say where in ``text`` it is, if that was not said yet.
+
+        A mistake without a place is that of the ``subject`` of the statement, and without one the whole statement's.
+        """
         if self.place is None:
             start, end, _ = statement.indices(len(text))
             # What the planner makes up, such as the columns of a star, stands nowhere.
-            if self.offset is not None and start <= self.offset < end:
-                start, end = self.offset, _end_of_word(text, self.offset)
+            is_known = self.offset is not None and start <= self.offset < end
+            offset = self.offset if is_known else subject
+            if offset is not None:
+                start, end = offset, _end_of_word(text, offset)
             self.place, self.fragment = place_of(text, start), underlined(text, start, end)
 
     def __str__(self) -> str:
@@ -68,6 +77,17 @@ def _end_of_word(text: str, start: int) -> int:
     """Where the word ends that is wrong; of anything else the first character is marked."""
     word = _WORD.match(text, start)
     return start + 1 if word is None else word.end()
+
+
+@contextmanager
+def mistakes_at(offset: int | None) -> Iterator[None]:
+    """Let an SqlError of the block that does not know its place have this one."""
+    try:
+        yield
+    except SqlError as error:
+        if error.offset is None:
+            error.offset = offset
+        raise
 
 
 def place_of(text: str, offset: int) -> Place:

@@ -129,8 +129,9 @@ def _cast(scope: Scope, tree: e.Cast) -> b.Bound:
         try:
             cast_of(value.type, tree.type)
         except CastError as error:
-            hint = hint_for_type(tree.type.name) if isinstance(tree.type, Registered) else None
-            raise SqlError("type.cast", str(error), hint=hint, offset=tree.at) from error
+            named = tree.type if isinstance(tree.type, Registered) else None
+            hint, at = (None, tree.at) if named is None else (hint_for_type(named.name), named.at)
+            raise SqlError("type.cast", str(error), hint=hint, offset=at) from error
     return b.Guarded(b.CastTo(value, tree.type), f"CAST AS {tree.type}", tree.type)
 
 
@@ -157,7 +158,7 @@ def _dereference(scope: Scope, tree: e.Dereference) -> b.Bound:
             return b.FieldOf(base, index, struct_field.type)
     hint = did_you_mean(tree.name, [known.name for known in base.type.fields], shown=quoted)
     message = f"there is no field `{tree.name}` in {shown(tree.base)}"
-    raise SqlError("name.field", message, hint=hint, offset=tree.at)
+    raise SqlError("name.field", message, hint=hint, offset=tree.name_at)
 
 
 def _only_in_calls(scope: Scope, tree: e.Lambda | e.TimeUnit) -> b.Bound:

@@ -50,8 +50,8 @@ def bind_struct(scope: Scope, tree: e.StructOf) -> b.Bound:
         raise SqlError("name.duplicate", f"two fields of this STRUCT have one name: {shown(tree)}", offset=tree.at)
     values = [scope.bind(value) for _, value in tree.fields]
     fields = [
-        Field(name, _known(value.type, f"the field `{name}`", tree.at))
-        for name, value in zip(names, values, strict=True)
+        Field(name, _known(value.type, f"the field `{name}`", given.at))
+        for (name, given), value in zip(tree.fields, values, strict=True)
     ]
     return b.MakeStruct(tuple(_guarded(value, "a field of a STRUCT") for value in values), Struct(tuple(fields)))
 
@@ -67,7 +67,7 @@ def bind_in(scope: Scope, tree: e.In) -> b.Bound:
 def _known(type_: SqlType | None, what: str, at: int) -> SqlType:
     if type_ is None:
         hint = "CAST the NULL to the type that is meant."
-        raise SqlError("type.constructor", f"{what} have no type: there is only NULL", hint=hint, offset=at)
+        raise SqlError("type.constructor", f"the type of {what} is not known: there is only NULL", hint=hint, offset=at)
     return type_
 
 

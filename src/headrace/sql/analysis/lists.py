@@ -94,7 +94,8 @@ def _struct(common: Struct, fields: dict[str, Expression], typed: Typing) -> Str
     for name in dict.fromkeys((*fields, *types)):
         found = _with(types.get(name), typed(fields[name]), fields[name], typed) if name in fields else types[name]
         if found is None:
-            raise SqlError("type.null", f"the type of the field {name} is not known: it is only NULL")
+            message = f"the type of the field {name} is not known: it is only NULL"
+            raise SqlError("type.null", message, offset=fields[name].at)
         merged.append(Field(name, found))
     return Struct(tuple(merged))
 

@@ -141,15 +141,18 @@ def _check_columns(query: Analysis) -> None:
 
 def _check_sources(query: Analysis) -> None:
     sources = query.scope.sources
-    kafka = [each.alias for each in sources if each.source.value_format.format is KAFKA]
+    kafka = [each for each in sources if each.source.value_format.format is KAFKA]
     operation = "JOIN" if query.joins is not None else "GROUP BY" if query.group_by else None
     if kafka and operation:
-        message = f"{', '.join(kafka)} has values in the format KAFKA, which cannot be used with {operation}"
+        names = ", ".join(each.alias for each in kafka)
+        message = f"{names} has values in the format KAFKA, which cannot be used with {operation}"
         hint = "Copy it to another format first: CREATE STREAM ... WITH (VALUE_FORMAT='JSON') AS SELECT * FROM ..."
-        raise SqlError("format.not-with", message, hint=hint)
+        raise SqlError("format.not-with", message, hint=hint, offset=kafka[0].at)
     tables = [each for each in sources if each.source.kind is SourceKind.TABLE]
-    if query.is_persistent and any(each.source.windows is not None for each in tables):
-        raise SqlError("join.windows", "a windowed source that is a table cannot be read by a query that keeps running")
+    windowed = next((each for each in tables if each.source.windows is not None), None)
+    if query.is_persistent and windowed is not None:
+        message = "a windowed source that is a table cannot be read by a query that keeps running"
+        raise SqlError("join.windows", message, offset=windowed.at)
     if query.table_functions and sources[0] in tables:
         name = query.table_functions[0].name
         message = f"the table function {name} cannot be used on a table, and {sources[0].alias} is one"

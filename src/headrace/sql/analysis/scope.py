@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from headrace.near_names import did_you_mean
 from headrace.sql.analysis.names import joined_name, may_be_synthetic_key
@@ -29,6 +29,7 @@ class Aliased:
 
     alias: str
     source: Source
+    at: int = field(default=0, compare=False, repr=False)
 
     def has(self, name: str) -> bool:
         """Whether that is one of its columns, also of those that it did not declare."""
@@ -140,5 +141,5 @@ def _listed(names: list[str]) -> str | None:
 def scope_of(query: q.Query, catalog: Catalog) -> Scope:
     """The sources that the query reads."""
     read = [query.source, *(join.source for join in query.joins)]
-    sources = tuple(Aliased(each.alias or each.name, catalog.source(each.name, each.at)) for each in read)
+    sources = tuple(Aliased(each.alias or each.name, catalog.source(each.name, each.at), each.at) for each in read)
     return Scope(sources, query.window is not None)

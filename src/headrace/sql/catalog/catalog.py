@@ -55,21 +55,21 @@ class Catalog:
         """The catalog without that name."""
         return replace(self, types={key: value for key, value in self.types.items() if key != name})
 
-    def resolved(self, type_: SqlType, offset: int | None = None) -> SqlType:
+    def resolved(self, type_: SqlType) -> SqlType:
         """The type with what registered names stand for."""
         match type_:
-            case Registered(name):
-                return self._registered(name, offset)
+            case Registered(name, at):
+                return self._registered(name, at)
             case Array(item):
-                return Array(self.resolved(item, offset))
+                return Array(self.resolved(item))
             case Map(key, value):
-                return Map(self.resolved(key, offset), self.resolved(value, offset))
+                return Map(self.resolved(key), self.resolved(value))
             case Struct(fields):
-                return Struct(tuple(Field(each.name, self.resolved(each.type, offset)) for each in fields))
+                return Struct(tuple(Field(each.name, self.resolved(each.type)) for each in fields))
             case _:
                 return type_
 
-    def _registered(self, name: str, offset: int | None) -> SqlType:
+    def _registered(self, name: str, offset: int) -> SqlType:
         found = self.types.get(name)
         if found is None:
             message = f"there is no type {name}"

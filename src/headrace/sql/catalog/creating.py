@@ -9,7 +9,7 @@ from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.catalog.properties import OF_SOURCES, SourceProperties
 from headrace.sql.catalog.replacing import ExistsError, check_kind, refusal_of
 from headrace.sql.catalog.sources import Source, TimestampColumn, WindowedKeys
-from headrace.sql.errors import SqlError
+from headrace.sql.errors import SqlError, mistakes_at
 from headrace.sql.formats.carrying import check_columns, check_key_types, check_wrapping
 from headrace.sql.formats.choosing import WRAP_VALUES, key_properties, named_formats, value_properties
 from headrace.sql.formats.format_info import ColumnsFormat, Feature, Format
@@ -61,7 +61,8 @@ def check_carried(schema: Schema, key: Format, value: Format, properties: Source
     check_key_types(schema.key)
     for part, columns, format_ in (("key", schema.key, key), ("value", schema.value, value)):
         said = "FORMAT" if "FORMAT" in properties else f"{part.upper()}_FORMAT"
-        check_columns(columns, format_, f"Give the {part} another format: WITH ({said}='JSON').")
+        with mistakes_at(properties.at(said)):
+            check_columns(columns, format_, f"Give the {part} another format: WITH ({said}='JSON').")
 
 
 def key_features(schema: Schema, format_: Format) -> frozenset[Feature]:
@@ -162,7 +163,7 @@ def _schema(statement: CreateSource, catalog: Catalog) -> Schema:
 
 
 def _column(definition: ColumnDefinition, kind: SourceKind, catalog: Catalog) -> Column:
-    name, type_ = definition.name, catalog.resolved(definition.type, definition.type_at)
+    name, type_ = definition.name, catalog.resolved(definition.type)
     wanted = Role.PRIMARY_KEY if kind is SourceKind.TABLE else Role.KEY
     if definition.role in {Role.KEY, Role.PRIMARY_KEY} and definition.role is not wanted:
         message = f"the column `{name}` is a {definition.role.value} of a {kind.value}: write {wanted.value}"

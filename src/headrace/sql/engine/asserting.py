@@ -42,7 +42,8 @@ def _subject(statement: AssertTopic | AssertSchema) -> str:
 def _whole(statement: AssertSchema) -> int:
     found = None if statement.id is None or isinstance(statement.id, NullLiteral) else statement.id.value
     if not isinstance(found, int) or isinstance(found, bool):
-        raise SqlError("assert.value", "the ID of a schema is a whole number")
+        at = None if statement.id is None else statement.id.at
+        raise SqlError("assert.value", "the ID of a schema is a whole number", offset=at)
     return found
 
 

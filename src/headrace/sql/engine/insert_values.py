@@ -35,7 +35,9 @@ def inserted(
     """The record that the statement writes to the topic of ``source``; columns that it does not name are null."""
     _check_target(source)
     given = _given(statement, source)
-    values = {name: _value(each, _column(source, name), functions) for name, each in given.items()}
+    places = dict(zip(statement.columns, statement.columns_at, strict=True))
+    columns = {name: _column(source, name, places.get(name)) for name in given}
+    values = {name: _value(each, columns[name], functions) for name, each in given.items()}
     _check_key(source, values)
     key = tuple(values.get(column.name) for column in source.schema.key)
     row = [values.get(column.name) for column in source.schema.value]
@@ -72,12 +74,15 @@ def _check_target(source: Source) -> None:
 def _given(statement: InsertValues, source: Source) -> dict[str, Expression]:
     """The expressions by their columns; without columns these are all, those of the key first."""
     names = statement.columns or tuple(column.name for column in (*source.schema.key, *source.schema.value))
-    twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if twice is not None:
-        raise SqlError("name.duplicate", f"there are two columns `{twice}`")
+    seen: set[str] = set()
+    for name, at in zip(statement.columns, statement.columns_at, strict=True):
+        if name in seen:
+            raise SqlError("name.duplicate", f"there are two columns `{name}`", offset=at)
+        seen.add(name)
     if len(names) != len(statement.values):
         message = f"{_count(len(names), 'column')} cannot take {_count(len(statement.values), 'value')}"
-        raise SqlError("insert.values", message, hint=_expected(statement, source, names))
+        surplus = next((each.at for each in statement.values[len(names) :]), None)
+        raise SqlError("insert.values", message, hint=_expected(statement, source, names), offset=surplus)
     return dict(zip(names, statement.values, strict=True))
 
 
@@ -89,21 +94,21 @@ def _expected(statement: InsertValues, source: Source, names: tuple[str, ...]) -
     wanted = ", ".join(quoted(name) for name in names)
     if statement.columns:
         return f"Give a value for each of {wanted}."
-    types = ", ".join(f"{quoted(name)} {_column(source, name).type}" for name in names)
+    types = ", ".join(f"{quoted(name)} {_column(source, name, None).type}" for name in names)
     return f"Expected are {types}. Name the columns to give only some: INSERT INTO {quoted(source.name)} ({wanted}) ..."
 
 
-def _column(source: Source, name: str) -> Column:
+def _column(source: Source, name: str, at: int | None) -> Column:
     if name == ROWTIME:
         return Column(ROWTIME, BIGINT)
     if name in PSEUDO_COLUMNS:
         message = f"nothing can be inserted into the column `{name}`"
-        raise SqlError("insert.target", message, hint="It says where a record is.")
+        raise SqlError("insert.target", message, hint="It says where a record is.", offset=at)
     found = source.schema.find(name)
     if found is None or found.part is Part.HEADERS:
         known = [column.name for column in source.schema]
         message = f"{source.name} has no column `{name}`"
-        raise SqlError("name.column", message, hint=did_you_mean(name, known, shown=str))
+        raise SqlError("name.column", message, hint=did_you_mean(name, known, shown=str), offset=at)
     return found
 
 

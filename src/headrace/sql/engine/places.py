@@ -21,12 +21,14 @@ def mistakes_located(parsed: Parsed) -> Iterator[None]:
     try:
         yield
     except SqlError as error:
+        statement = parsed.statement
         text = parsed.within or " " * parsed.start + parsed.text
-        error.locate(text, slice(parsed.start, parsed.start + len(parsed.text)))
+        error.locate(text, slice(parsed.start, parsed.start + len(parsed.text)), parsed.subject)
         error.at = error.at or parsed.file
         if error.code == "name.column" and error.offset is not None:
             error.hint = _meant_as_lambda(text, error.offset) or error.hint
-            as_text = _meant_as_text(text, error.offset, is_value=isinstance(parsed.statement, InsertValues))
+            is_value = isinstance(statement, InsertValues) and error.offset not in statement.columns_at
+            as_text = _meant_as_text(text, error.offset, is_value=is_value)
             # One mistake may pass through here twice: a script is located in the statement that runs it.
             if as_text is not None and as_text not in (error.hint or ""):
                 error.hint = as_text if error.hint is None else f"{error.hint} {as_text}"

@@ -22,21 +22,23 @@ def prepare_topic(statement: CreateSource | CreateAs, source: Source, topics: To
         if count is None:
             message = f"the topic {source.topic} does not exist"
             hint = f"Make it, or write PARTITIONS=1 to have it made with {source.name}."
-            raise SqlError("ddl.topic-missing", message, hint=hint)
-        _check_new(source.topic, count)
+            raise SqlError("ddl.topic-missing", message, hint=hint, offset=properties.at("KAFKA_TOPIC"))
+        _check_new(source.topic, count, properties)
         topics.create(source.topic, count, _settings(source, properties))
     elif wanted is not None and wanted != found:
         message = f"the topic {source.topic} has {found} partitions, not {wanted}"
-        raise SqlError("ddl.topic-partitions", message)
+        raise SqlError("ddl.topic-partitions", message, offset=properties.at("PARTITIONS"))
 
 
-def _check_new(topic: str, partitions: int) -> None:
+def _check_new(topic: str, partitions: int, properties: SourceProperties) -> None:
     """What no broker would make. It is said before anything is executed, where no broker is asked yet."""
     problem = problem_with(topic)
     if problem is not None:
-        raise SqlError("ddl.topic", f"the topic name {topic!r} is illegal: {problem}")
+        message = f"the topic name {topic!r} is illegal: {problem}"
+        raise SqlError("ddl.topic", message, offset=properties.at("KAFKA_TOPIC"))
     if partitions < 1:
-        raise SqlError("ddl.topic-partitions", f"the topic {topic} cannot have {partitions} partitions: 1 or more")
+        message = f"the topic {topic} cannot have {partitions} partitions: 1 or more"
+        raise SqlError("ddl.topic-partitions", message, offset=properties.at("PARTITIONS"))
 
 
 def _settings(source: Source, properties: SourceProperties) -> dict[str, str]:
@@ -45,6 +47,6 @@ def _settings(source: Source, properties: SourceProperties) -> dict[str, str]:
     retention = properties.whole("RETENTION_MS")
     if retention is not None and is_table and not is_windowed:
         message = f"{source.name} is a table that is compacted: RETENTION_MS has no meaning for it"
-        raise SqlError("ddl.property", message)
+        raise SqlError("ddl.property", message, offset=properties.at("RETENTION_MS"))
     kept = {} if retention is None else {"retention.ms": str(retention)}
     return {"cleanup.policy": policy, **kept}

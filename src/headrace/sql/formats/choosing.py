@@ -23,6 +23,13 @@ DEFAULT_KEY_FORMAT = "ksql.persistence.default.format.key"
 DEFAULT_VALUE_FORMAT = "ksql.persistence.default.format.value"
 _AVRO_NAMESPACE = "io.confluent.ksql.avro_schemas"
 WRAP_VALUES = "ksql.persistence.wrap.single.values"
+_WRITTEN = {
+    DELIMITER: ("{}_DELIMITER",),
+    SCHEMA_NAME: ("{}_SCHEMA_FULL_NAME", "{}_AVRO_SCHEMA_FULL_NAME"),
+    SCHEMA_ID: ("{}_SCHEMA_ID",),
+    NULLABLE: ("{}_PROTOBUF_NULLABLE_REPRESENTATION",),
+}
+"""The properties of formats, as WITH has them for key and value."""
 
 
 def named_formats(properties: SourceProperties, settings: Mapping[str, str]) -> tuple[Format, Format]:
@@ -67,7 +74,7 @@ def key_properties(properties: SourceProperties, format_: Format, source: str) -
         SCHEMA_ID: properties.whole("KEY_SCHEMA_ID"),
         NULLABLE: properties.text("KEY_PROTOBUF_NULLABLE_REPRESENTATION"),
     }
-    return _checked(said, format_, "KEY")
+    return _checked(said, format_, "KEY", properties)
 
 
 def value_properties(properties: SourceProperties, format_: Format) -> dict[str, str]:
@@ -79,10 +86,12 @@ def value_properties(properties: SourceProperties, format_: Format) -> dict[str,
         SCHEMA_ID: properties.whole("VALUE_SCHEMA_ID"),
         NULLABLE: properties.text("VALUE_PROTOBUF_NULLABLE_REPRESENTATION"),
     }
-    return _checked(said, format_, "VALUE")
+    return _checked(said, format_, "VALUE", properties)
 
 
-def _checked(said: Mapping[str, str | int | None], format_: Format, side: str) -> dict[str, str]:
+def _checked(
+    said: Mapping[str, str | int | None], format_: Format, side: str, properties: SourceProperties
+) -> dict[str, str]:
     given = {
         name: str(value).strip() if name == SCHEMA_NAME else str(value)
         for name, value in said.items()
@@ -90,15 +99,16 @@ def _checked(said: Mapping[str, str | int | None], format_: Format, side: str) -
     }
     if SCHEMA_ID in given and not format_.infers:
         message = f"{side}_SCHEMA_ID is given, but the format {format_.name} has no schemas in a registry"
-        raise SqlError("format.property", message)
+        raise SqlError("format.property", message, offset=properties.at(f"{side}_SCHEMA_ID"))
     for name, value in given.items():
+        at = properties.at(*(written.format(side) for written in _WRITTEN[name]))
         if name not in format_.properties:
             code = "format.delimiter" if name == DELIMITER else "format.property"
             message = f"the format {format_.name} has no property {name}"
-            raise SqlError(code, message)
+            raise SqlError(code, message, offset=at)
         if not value:
             message = f"the property {name} of the format {format_.name} is empty"
-            raise SqlError("format.property", message)
+            raise SqlError("format.property", message, offset=at)
     if NULLABLE in given:
         given[NULLABLE] = given[NULLABLE].lower()
     return given | ({UNWRAP_PRIMITIVES: "true"} if format_ is PROTOBUF else {})

@@ -83,8 +83,8 @@ def _result_schema(
     known = schema(columns.key, [*columns.value, *_missing_bounds(columns, query)])
     types = [typed(each.expression, known, environment.functions) for each in selected]
     values = [Column(each.alias or "", type_) for each, type_ in zip(selected, types, strict=True)]
+    check_names_once(selected)
     if sink is not None:
-        check_names_once(selected)
         values = [column for column, each in zip(values, selected, strict=True) if each.expression not in by]
         if not values:
             message = f"the projection of {sink} has no value columns, only keys"
@@ -143,7 +143,8 @@ def _grouped(flow: Flow, by: tuple[e.Expression, ...], environment: Environment)
     context = ("Aggregate", "GroupBy")
     if not flow.is_table and not needs_new_key(flow.schema, by):
         if flow.key_format.windows is not None:
-            raise SqlError("join.windows", "a windowed source cannot be grouped by its own key")
+            message = "a windowed source cannot be grouped by its own key"
+            raise SqlError("join.windows", message, offset=by[0].at)
         stored = internal_formats(flow.key_format, flow.value_format)
         check_formats(flow.schema, stored)
         return flow.into(s.StreamGroupByKey(context, flow.step, stored), environment)
@@ -168,7 +169,8 @@ def _with_aggregates(
     key_format = wrapped_for(flow.key_format, len(flow.schema.key))
     if window is not None:
         if flow.is_table:
-            raise SqlError("agg.window-on-table", "a table cannot be cut into windows, only a stream")
+            message = "a table cannot be cut into windows, only a stream"
+            raise SqlError("agg.window-on-table", message, offset=window.at)
         key_format = replace(key_format, windows=windowed_keys(window, query.emit))
     stored = internal_formats(key_format, flow.value_format)
     step: s.StreamAggregate | s.StreamWindowedAggregate | s.TableAggregate

@@ -29,7 +29,7 @@ def altered_source(statement: st.AlterSource, catalog: Catalog, queries: Mapping
         if definition.name in known or definition.name in RESERVED_COLUMNS:
             message = f"the column `{definition.name}` cannot be added: there is one already"
             raise SqlError("name.duplicate", message, offset=definition.at)
-        columns.append(Column(definition.name, catalog.resolved(definition.type, definition.type_at)))
+        columns.append(Column(definition.name, catalog.resolved(definition.type)))
     return plans.AlterSource(source.name, source.kind, tuple(columns))
 
 

@@ -26,7 +26,7 @@ def check_join(tree: Joined, left_is_table: bool, environment: Environment) -> E
         if on.within is None:
             hint = "Write WITHIN 1 HOUR before ON."
             raise SqlError("join.within", f"{on.between}: streams are joined WITHIN some time", hint=hint, offset=on.at)
-        check_within(on.within, on.at)
+        check_within(on.within)
         return None
     if on.within is not None:
         message = f"{on.between}: WITHIN is for two streams, and {tree.right.alias} is a table"

@@ -26,6 +26,7 @@ def projected(flow: Flow, query: Analysis, target: Schema | None, sink: str | No
     """The last step of a query without aggregates."""
     items = tuple(in_row(item, query) for item in query.items)
     selected = selections(flow, items, query, target, environment)
+    check_names_once(selected)
     schema = _projection_schema(flow.schema, selected, environment)
     if sink is None:
         key, values = flow.schema.key, selected
@@ -33,7 +34,6 @@ def projected(flow: Flow, query: Analysis, target: Schema | None, sink: str | No
     else:
         values = [each for each in selected if not _leaves_value(each, flow.schema)]
         _check_keys_once(selected, flow.schema)
-        check_names_once(selected)
         schema = without_row_columns(schema)
         if not schema.value:
             message = f"the projection of {sink} has no value columns, only keys"
@@ -139,7 +139,7 @@ def _leaves_value(selected: Selected, columns: Schema) -> bool:
 
 
 def check_names_once(selected: Sequence[Selected]) -> None:
-    """A name is that of a key or of a value, not of both."""
+    """A name is that of one column, of the key or of the value."""
     seen: set[str] = set()
     for each in selected:
         name = each.alias or ""

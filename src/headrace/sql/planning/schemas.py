@@ -106,9 +106,11 @@ def aggregate_choices(
 
 def rekeyed(source: Schema, expressions: Sequence[e.Expression], functions: Registry) -> Schema:
     """Rows by another key; a key that is no column of the row becomes one, at its end."""
-    if any(isinstance(each, e.NullLiteral) for each in expressions):
+    null = next((each for each in expressions if isinstance(each, e.NullLiteral)), None)
+    if null is not None:
         if len(expressions) > 1:
-            raise SqlError("type.null", "PARTITION BY several columns cannot have NULL among them")
+            message = "PARTITION BY several columns cannot have NULL among them"
+            raise SqlError("type.null", message, offset=null.at)
         return schema((), source.value)
     key = _key_columns(source, expressions, functions)
     added = [column for column, each in zip(key, expressions, strict=True) if not isinstance(each, e.Column)]

@@ -53,8 +53,9 @@ def sink_key_format(
     check_both(properties)
     said = properties.text("FORMAT") or properties.text("KEY_FORMAT")
     if query.is_keyless:
-        if said is not None and format_named(said, properties.at("FORMAT", "KEY_FORMAT")) is not formats.NONE:
-            raise SqlError("format.none", "a key format is given for a stream without key columns")
+        at = properties.at("FORMAT", "KEY_FORMAT")
+        if said is not None and format_named(said, at) is not formats.NONE:
+            raise SqlError("format.none", "a key format is given for a stream without key columns", offset=at)
         return ColumnsFormat(formats.NONE)
     inherited = query.scope.sources[0].source.key_format
     format_ = inherited.format if said is None else format_named(said, properties.at("FORMAT", "KEY_FORMAT"))

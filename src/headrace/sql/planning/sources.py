@@ -108,7 +108,8 @@ def rekeyed_flow(
     if flow.is_table:
         _check_table_key(flow, expressions, is_needed)
     if flow.key_format.windows is not None and (flow.is_table or is_needed or not is_forced):
-        raise SqlError("join.windows", "a windowed source cannot be given another key or another format of its key")
+        message = "a windowed source cannot be given another key or another format of its key"
+        raise SqlError("join.windows", message, offset=expressions[0].at)
     types = [column.type for column in rekeyed(flow.schema, expressions, environment.functions).key]
     changed = key_format or flow.key_format
     changed = key_format_for(changed, types) if types else changed
@@ -138,7 +139,7 @@ def _check_table_key(flow: Flow, expressions: tuple[Expression, ...], is_needed:
     if is_needed or len(flow.schema.key) > 1:
         wanted = ", ".join(map(shown, expressions))
         message = f"a table keeps its key: it is {keys}, and cannot become {wanted}"
-        raise SqlError("join.key", message, hint="Join on the key of the table.")
+        raise SqlError("join.key", message, hint="Join on the key of the table.", offset=expressions[0].at)
 
 
 def flat_mapped(flow: Flow, query: Analysis, environment: Environment) -> Flow:

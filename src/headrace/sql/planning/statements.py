@@ -134,9 +134,9 @@ class Planner:
             message = (
                 f"{id_} cannot be the id of a query: letters, digits and _, and none of {', '.join(_OWN_IDS)} first"
             )
-            raise SqlError("insert.query-id", message)
+            raise SqlError("insert.query-id", message, offset=said.at)
         if id_ in self.queries:
-            raise SqlError("insert.query-id", f"there is a query {id_} already")
+            raise SqlError("insert.query-id", f"there is a query {id_} already", offset=said.at)
         return id_
 
     def _drop_type(self, statement: st.DropType, text: str) -> StatementPlan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from headrace.sql.analysis.typing import type_of
@@ -15,17 +16,20 @@ from headrace.sql.tree.types import SqlType
 from headrace.sql.types.literals import literal_as
 
 
+@dataclass(frozen=True, slots=True)
 class _Failures:
     """A log whose lines are errors."""
 
+    offset: int
+
     def failed(self, what: str, error: Exception, row: object) -> None:
         message = f"{what} cannot be computed: {error}"
-        raise SqlError("pull.where", message) from error
+        raise SqlError("pull.where", message, offset=self.offset) from error
 
 
 def constant(expression: Expression, type_: SqlType, functions: Registry, key: Column | None = None) -> Any:
     """The value of an expression as a type. Text is not read as a number: that is an error, and so is NULL."""
-    found, from_ = value(expression, (), functions)([], _Failures()), type_of(expression, {}, functions)
+    found, from_ = value(expression, (), functions)([], _Failures(expression.at)), type_of(expression, {}, functions)
     if found is None or from_ is None:
         what = "a window bound" if key is None else f"the key column `{key.name}`"
         raise SqlError("pull.where", f"{shown(expression)}: {what} cannot be NULL", offset=expression.at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn, TypeAlias
 
 from headrace.sql.analysis.timestamps import with_times
-from headrace.sql.errors import SqlError
+from headrace.sql.errors import SqlError, mistakes_at
 from headrace.sql.functions.registry import Registry
 from headrace.sql.pull.constants import constant
 from headrace.sql.pull.windows import WindowBounds, flipped
@@ -84,18 +84,25 @@ class Where:
         keys: dict[str, tuple[str, e.Expression]] = {}
         needs_scan = False
         for term in terms:
-            if isinstance(term, e.Like) and self._is_like_column(term):
-                continue
-            match self._compared(term):
-                case None:
-                    needs_scan = True
-                case (name, operator, other) if name in WINDOW_BOUNDS:
-                    bounds.narrow(name, operator, constant(other, BIGINT, self.functions))
-                case (name, operator, other):
-                    needs_scan |= self._add_key(keys, name, operator, other)
+            with mistakes_at(term.at):
+                needs_scan |= self._takes_scan(term, keys, bounds)
         if needs_scan:
             return None
-        return self._found(keys, bounds, whole)
+        with mistakes_at(whole.at):
+            return self._found(keys, bounds, whole)
+
+    def _takes_scan(self, term: e.Expression, keys: dict[str, tuple[str, e.Expression]], bounds: WindowBounds) -> bool:
+        """Note what one term says about keys and windows; whether a scan is needed for it."""
+        if isinstance(term, e.Like) and self._is_like_column(term):
+            return False
+        match self._compared(term):
+            case None:
+                return True
+            case (name, operator, other) if name in WINDOW_BOUNDS:
+                bounds.narrow(name, operator, constant(other, BIGINT, self.functions))
+                return False
+            case (name, operator, other):
+                return self._add_key(keys, name, operator, other)
 
     def _add_key(
         self, keys: dict[str, tuple[str, e.Expression]], name: str, operator: str, other: e.Expression

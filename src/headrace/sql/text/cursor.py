@@ -33,6 +33,8 @@ class Cursor:
         self._index = 0
         self._go_on(0)
         self._depth = 0
+        self.subject: int | None = None
+        """Where the name of what the statement is about stands, once it was read."""
         self.lambda_parameters: list[str] = []
         """Of the lambdas around the next token: there these names are no columns."""
 

@@ -215,7 +215,7 @@ def _with_accessors(cursor: Cursor) -> Expression:
             cursor.expect("]")
         elif cursor.kind == "->" and cursor.ahead(1) != "*":
             cursor.take()
-            base = Dereference(base, cursor.name("a field"), at=at)
+            base = Dereference(name_at=cursor.at, base=base, name=cursor.name("a field"), at=at)
         else:
             return base
     raise _too_long(cursor)

@@ -26,10 +26,10 @@ def parse(text: str, *, commands: bool = False) -> list[Parsed]:
     found = []
     try:
         while cursor.kind != END:
-            start = cursor.at
+            start, cursor.subject = cursor.at, None
             tree = statement(cursor, commands=commands)
             cursor.expect(";")
-            found.append(Parsed(tree, text[start : cursor.end], start, text))
+            found.append(Parsed(tree, text[start : cursor.end], start, text, cursor.subject))
     except RecursionError:
         # How deep Python's stack reaches depends on who calls.
         raise cursor.error("nested too deep", code="parse.too-deep") from None

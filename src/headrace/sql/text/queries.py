@@ -57,10 +57,10 @@ def limit(cursor: Cursor) -> int | None:
 
 def duration(cursor: Cursor) -> Duration:
     """A number and a unit of time."""
-    count = whole_number(cursor)
+    at, count = cursor.at, whole_number(cursor)
     if cursor.kind not in TIME_UNITS:
         raise cursor.error("expected a unit of time", hint=meant.TIME_UNITS, expected=TIME_UNITS)
-    return Duration(count, cursor.take().kind)
+    return Duration(count, cursor.take().kind, at=at)
 
 
 def item(cursor: Cursor) -> SelectItem:

@@ -61,11 +61,22 @@ def statement(cursor: Cursor, *, commands: bool = False) -> Statement:
     return begin(cursor)
 
 
+def _subject(cursor: Cursor, what: str = "a name") -> str:
+    """The name of what the statement is about: a mistake that has no place of its own is underlined there."""
+    cursor.subject = cursor.at
+    return cursor.name(what)
+
+
+def _quoted_subject(cursor: Cursor, what: str) -> str:
+    cursor.subject = cursor.at
+    return cursor.string(what)
+
+
 def _create(cursor: Cursor) -> Statement:
     cursor.expect("CREATE")
     or_replace = cursor.accept("OR", "REPLACE")
     if not or_replace and cursor.accept("TYPE"):
-        if_not_exists, name = cursor.accept("IF", "NOT", "EXISTS"), cursor.name()
+        if_not_exists, name = cursor.accept("IF", "NOT", "EXISTS"), _subject(cursor)
         cursor.expect("AS")
         return CreateType(name, type_(cursor), if_not_exists)
     if not or_replace and cursor.ahead(1) == "CONNECTOR" and cursor.kind in {"SOURCE", "SINK"}:
@@ -73,7 +84,7 @@ def _create(cursor: Cursor) -> Statement:
     is_read_only = cursor.accept("SOURCE")
     kind = _source_kind(cursor)
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
-    name = cursor.name("the name of the new stream or table")
+    name = _subject(cursor, "the name of the new stream or table")
     columns = cursor.in_parentheses(partial(column, cursor)) if cursor.kind == "(" else ()
     properties = _properties(cursor) if cursor.accept("WITH") else ()
     if cursor.kind == "AS" and not columns and not is_read_only:
@@ -93,20 +104,20 @@ def column(cursor: Cursor) -> ColumnDefinition:
     if cursor.kind == "PRIMARY" and (cursor.ahead(1), cursor.ahead(2)) == ("KEY", "("):
         raise cursor.error("expected a column", hint="A PRIMARY KEY is said behind the type: ID INT PRIMARY KEY.")
     at, name = cursor.at, cursor.name("a column")
-    type_at, found = cursor.at, type_(cursor)
+    found = type_(cursor)
     if cursor.accept("PRIMARY", "KEY"):
-        return ColumnDefinition(name, found, Role.PRIMARY_KEY, at=at, type_at=type_at)
+        return ColumnDefinition(name, found, Role.PRIMARY_KEY, at=at)
     if cursor.accept("KEY"):
-        return ColumnDefinition(name, found, Role.KEY, at=at, type_at=type_at)
+        return ColumnDefinition(name, found, Role.KEY, at=at)
     if cursor.accept("HEADERS"):
-        return ColumnDefinition(name, found, Role.HEADERS, at=at, type_at=type_at)
+        return ColumnDefinition(name, found, Role.HEADERS, at=at)
     if cursor.accept("HEADER", "("):
         header = cursor.string("the name of a header in single quotes")
         cursor.expect(")")
-        return ColumnDefinition(name, found, Role.HEADER, header, at=at, type_at=type_at)
+        return ColumnDefinition(name, found, Role.HEADER, header, at=at)
     if (hint := constraint(cursor.token)) is not None:
         raise cursor.error("expected ',' or ')'", hint=hint)
-    return ColumnDefinition(name, found, at=at, type_at=type_at)
+    return ColumnDefinition(name, found, at=at)
 
 
 def _properties(cursor: Cursor) -> Properties:
@@ -124,21 +135,22 @@ def _property(cursor: Cursor) -> tuple[str, Literal]:
 def _create_connector(cursor: Cursor) -> CreateConnector:
     kind = ConnectorKind(cursor.take().kind)
     cursor.expect("CONNECTOR")
-    if_not_exists, name = cursor.accept("IF", "NOT", "EXISTS"), cursor.name()
+    if_not_exists, name = cursor.accept("IF", "NOT", "EXISTS"), _subject(cursor)
     cursor.expect("WITH")
     return CreateConnector(kind, name, _properties(cursor), if_not_exists)
 
 
 def _insert(cursor: Cursor) -> Statement:
     cursor.expect("INSERT", "INTO")
-    target = cursor.name("a stream or table")
-    columns = cursor.in_parentheses(partial(cursor.name, "a column")) if cursor.kind == "(" else ()
+    target = _subject(cursor, "a stream or table")
+    named = cursor.in_parentheses(lambda: (cursor.at, cursor.name("a column"))) if cursor.kind == "(" else ()
+    columns_at, columns = tuple(at for at, _ in named), tuple(name for _, name in named)
     if columns or cursor.kind == "VALUES":
         cursor.expect("VALUES")
         values = _values(cursor)
         if cursor.kind == ",":
             raise cursor.error("expected ';'", hint="INSERT INTO takes one row: write a statement for each.")
-        return InsertValues(target, columns, values)
+        return InsertValues(target, columns, values, columns_at=columns_at)
     properties = _properties(cursor) if cursor.accept("WITH") else ()
     return InsertInto(target, query(cursor), properties)
 
@@ -152,14 +164,14 @@ def _values(cursor: Cursor) -> tuple[Expression, ...]:
 def _drop(cursor: Cursor) -> Statement:
     cursor.expect("DROP")
     if cursor.accept("TYPE"):
-        return DropType(if_exists=cursor.accept("IF", "EXISTS"), name=cursor.name())
+        return DropType(if_exists=cursor.accept("IF", "EXISTS"), name=_subject(cursor))
     if cursor.accept("CONNECTOR"):
-        return DropConnector(if_exists=cursor.accept("IF", "EXISTS"), name=cursor.name())
+        return DropConnector(if_exists=cursor.accept("IF", "EXISTS"), name=_subject(cursor))
     if cursor.kind not in {"STREAM", "TABLE"}:
         words = ("STREAM", "TABLE", "TYPE", "CONNECTOR")
         raise cursor.error("expected STREAM, TABLE, TYPE or CONNECTOR", expected=words)
     kind = _source_kind(cursor)
-    if_exists, name = cursor.accept("IF", "EXISTS"), cursor.name("a stream or table")
+    if_exists, name = cursor.accept("IF", "EXISTS"), _subject(cursor, "a stream or table")
     return DropSource(kind, name, if_exists, cursor.accept("DELETE", "TOPIC"))
 
 
@@ -167,7 +179,7 @@ def _alter(cursor: Cursor) -> Statement:
     cursor.expect("ALTER")
     if cursor.accept("SYSTEM"):
         return _assignment(cursor, for_system=True)
-    kind, name = _source_kind(cursor), cursor.name("a stream or table")
+    kind, name = _source_kind(cursor), _subject(cursor, "a stream or table")
     return AlterSource(kind, name, cursor.listed(partial(_added, cursor)))
 
 
@@ -175,7 +187,7 @@ def _added(cursor: Cursor) -> ColumnDefinition:
     cursor.expect("ADD")
     if cursor.kind == "COLUMN" and not _is_type_next(cursor):
         cursor.take()
-    return ColumnDefinition(at=cursor.at, name=cursor.name("a column"), type_at=cursor.at, type=type_(cursor))
+    return ColumnDefinition(at=cursor.at, name=cursor.name("a column"), type=type_(cursor))
 
 
 def _is_type_next(cursor: Cursor) -> bool:
@@ -184,7 +196,7 @@ def _is_type_next(cursor: Cursor) -> bool:
 
 
 def _assignment(cursor: Cursor, *, for_system: bool = False) -> SetProperty:
-    name = cursor.string("a property in single quotes")
+    name = _quoted_subject(cursor, "a property in single quotes")
     cursor.expect("=")
     return SetProperty(name, cursor.string("a value in single quotes"), for_system)
 
@@ -196,7 +208,7 @@ def _set(cursor: Cursor) -> SetProperty:
 
 def _unset(cursor: Cursor) -> UnsetProperty:
     cursor.expect("UNSET")
-    return UnsetProperty(cursor.string("a property in single quotes"))
+    return UnsetProperty(_quoted_subject(cursor, "a property in single quotes"))
 
 
 def _define(cursor: Cursor) -> Define:
@@ -208,7 +220,7 @@ def _define(cursor: Cursor) -> Define:
 
 def _undefine(cursor: Cursor) -> Undefine:
     cursor.expect("UNDEFINE")
-    return Undefine(cursor.name("a variable"))
+    return Undefine(_subject(cursor, "a variable"))
 
 
 _EXTENDABLE = {Listed.TOPICS, Listed.ALL_TOPICS, Listed.STREAMS, Listed.TABLES, Listed.QUERIES}
@@ -228,17 +240,17 @@ def _describe(cursor: Cursor) -> Describe:
     for what in (Described.FUNCTION, Described.CONNECTOR):
         if cursor.kind == what.value and cursor.ahead(1) not in {";", "EXTENDED", "end of text"}:
             cursor.take()
-            return Describe(what, cursor.name())
+            return Describe(what, _subject(cursor))
     for what in (Described.STREAMS, Described.TABLES):
         if cursor.accept(what.value):
             return Describe(what, is_extended=cursor.accept("EXTENDED"))
-    return Describe(Described.SOURCE, cursor.name("a stream or table"), cursor.accept("EXTENDED"))
+    return Describe(Described.SOURCE, _subject(cursor, "a stream or table"), cursor.accept("EXTENDED"))
 
 
 def _explain(cursor: Cursor) -> Explain:
     cursor.expect("EXPLAIN")
     if cursor.is_name and cursor.ahead(1) in {";", "end of text"}:
-        return Explain(cursor.name())
+        return Explain(_subject(cursor))
     cursor.go_deeper()
     found = statement(cursor)
     cursor.come_up()
@@ -255,6 +267,7 @@ def _print(cursor: Cursor) -> Print:
 
 def _resource(cursor: Cursor, what: str) -> str:
     """Topics and subjects keep their case: they are not names of ours."""
+    cursor.subject = cursor.at
     if cursor.kind == STRING:
         return cursor.string()
     is_plain, text = cursor.token.text[:1] not in {"`", '"'}, cursor.token.text
@@ -264,7 +277,7 @@ def _resource(cursor: Cursor, what: str) -> str:
 
 def _control(cursor: Cursor) -> ControlQuery:
     action = QueryAction(cursor.take().kind)
-    return ControlQuery(action, None if cursor.accept("ALL") else cursor.name("the id of a query, or ALL"))
+    return ControlQuery(action, None if cursor.accept("ALL") else _subject(cursor, "the id of a query, or ALL"))
 
 
 def _assert(cursor: Cursor) -> Statement:
@@ -287,7 +300,7 @@ def _timeout(cursor: Cursor) -> Duration | None:
 
 def _run(cursor: Cursor) -> RunScript:
     cursor.expect("RUN", "SCRIPT")
-    return RunScript(cursor.string("the name of a file in single quotes"))
+    return RunScript(_quoted_subject(cursor, "the name of a file in single quotes"))
 
 
 def _spool(cursor: Cursor) -> Spool:
@@ -295,7 +308,7 @@ def _spool(cursor: Cursor) -> Spool:
     if cursor.kind == NAME and cursor.token.text.upper() == "OFF":
         cursor.take()
         return Spool(None)
-    return Spool(cursor.string("the name of a file in single quotes, or OFF"))
+    return Spool(_quoted_subject(cursor, "the name of a file in single quotes, or OFF"))
 
 
 _STATEMENTS: dict[str, Callable[[Cursor], Statement]] = {

@@ -59,18 +59,28 @@ def _digits(cursor: Cursor) -> int:
 
 
 def _struct(cursor: Cursor) -> Struct:
-    fields = () if cursor.kind == ">" else cursor.listed(lambda: Field(cursor.name(), type_(cursor)))
+    names: set[str] = set()
+    fields = () if cursor.kind == ">" else cursor.listed(lambda: _field(cursor, names))
     cursor.expect(">")
     return Struct(fields)
 
 
+def _field(cursor: Cursor, names: set[str]) -> Field:
+    """A field; ``names`` are those of the fields before it."""
+    at, name = cursor.at, cursor.name("a field")
+    if name in names:
+        raise cursor.error_from(at, f"there are two fields `{name}` in this STRUCT", code="name.duplicate")
+    names.add(name)
+    return Field(name, type_(cursor))
+
+
 def _named(cursor: Cursor) -> SqlType:
-    name = cursor.name("a type")
+    at, name = cursor.at, cursor.name("a type")
     if cursor.accept("("):
         # Only DECIMAL has a use for parameters; others may have them, as VARCHAR(10) has in other dialects.
         cursor.listed(lambda: _parameter(cursor))
         cursor.expect(")")
-    return BY_NAME.get(name) or Registered(name)
+    return BY_NAME.get(name) or Registered(name, at=at)
 
 
 def _parameter(cursor: Cursor) -> None:

@@ -233,6 +233,7 @@ class Dereference(Node):
 
     base: Expression
     name: str
+    name_at: int = field(default=0, compare=False, repr=False)
 
 
 Expression: TypeAlias = (

@@ -41,6 +41,7 @@ class Duration:
 
     count: int
     unit: str
+    at: int = field(default=0, compare=False, repr=False)
 
     @property
     def ms(self) -> int:

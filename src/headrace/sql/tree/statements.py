@@ -39,7 +39,6 @@ class ColumnDefinition:
     role: Role | None = None
     header: str | None = None
     at: int = field(default=0, compare=False, repr=False)
-    type_at: int = field(default=0, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +89,7 @@ class InsertValues:
     target: str
     columns: tuple[str, ...]
     values: tuple[Expression, ...]
+    columns_at: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,12 +328,14 @@ Statement: TypeAlias = (
 class Parsed:
     """A statement with its own text, and where it stood: at ``start`` of the text ``within``, which ``file`` holds.
 
-    ``script`` is what remembers that it was executed, where it is not to be executed again.
+    ``subject`` is where the name stands of what it is about, if it has one. ``script`` is what remembers that it was
+    executed, where it is not to be executed again.
     """
 
     statement: Statement
     text: str
     start: int = field(default=0, compare=False)
     within: str = field(default="", compare=False)
+    subject: int | None = field(default=None, compare=False)
     file: str | None = field(default=None, compare=False)
     script: str | None = field(default=None, compare=False)

@@ -128,7 +128,7 @@ def test_lists_have_a_common_type(text: str, expected: str) -> None:
     [
         ("A + NOTHING", "name.column", 4),
         ("NOTHING(A)", "name.function", 0),
-        ("T->NOTHING", "name.field", 0),
+        ("T->NOTHING", "name.field", 3),
         ("A->F0", "type.struct", 0),
         ("A[1]", "type.subscript", 0),
         ("L['a']", "type.subscript", 0),
@@ -159,7 +159,7 @@ def test_lists_have_a_common_type(text: str, expected: str) -> None:
         ("ARRAY[F, 'maybe']", "type.list", 9),
         ("A IN (1, 'x')", "type.list", 9),
         ("A IN (ARRAY[1])", "type.list", 6),
-        ("STRUCT(A := NULL)", "type.constructor", 0),
+        ("STRUCT(A := NULL)", "type.constructor", 12),
         ("STRUCT(A := 1, A := 2)", "name.duplicate", 0),
         ("ABS(S)", "call.no-overload", 0),
         ("COALESCE(A, NULL)", "call.ambiguous", 0),

@@ -62,7 +62,7 @@ def test_several_keys_keep_the_order_of_the_source() -> None:
         ("id", "select.no-values", "has no value columns"),
         ("id, id AS b, name", "select.key-twice", "the key column `ID` is in the projection more than once, as `B`"),
         ("id, name AS id", "name.duplicate", "two columns `ID`"),
-        ("id, name, amount AS name", "name.duplicate", "two value columns `NAME`"),
+        ("id, name, amount AS name", "name.duplicate", "two columns `NAME`"),
         ("id, rowtime", "select.reserved", "`ROWTIME` is a reserved name"),
         ("id, name AS rowoffset", "ddl.reserved-name", "cannot be given to another column"),
         ("id, nmae", "name.column", "the column NMAE in SELECT cannot be resolved"),
