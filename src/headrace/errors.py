@@ -70,6 +70,9 @@ class ConfigError(HeadraceError, ValueError):
 class SerializationError(HeadraceError, ValueError):
     """A value could not be turned into bytes or bytes into a value."""
 
+    is_told = False
+    """Whether whoever raised it told of it in a log of its own: no handler tells it again."""
+
 
 class WrongTypeError(SerializationError, TypeError):
     """A serde got a value of a type it does not write: no handler can mend that. Java: ClassCastException."""

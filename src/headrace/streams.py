@@ -433,7 +433,8 @@ class Streams(Face):
 
     def _give_up(self, error: BaseException) -> None:
         try:
-            self._log_unawaited("application %s ends in the state ERROR", error)
+            # Who shows the failures of applications does not show their log entries, too.
+            self._log_unawaited("application %s ends in the state ERROR", error, {"failure": error})
         finally:
             self._end_in_error(error)
 
@@ -449,9 +450,9 @@ class Streams(Face):
         finally:
             self._waiting.remove(threading.get_ident())
 
-    def _log_unawaited(self, message: str, error: BaseException) -> None:
+    def _log_unawaited(self, message: str, error: BaseException, extra: Mapping[str, object] | None = None) -> None:
         if not self._waiting and error is not self._told:
-            log.error(message, self.application_id, exc_info=without_internals(error))
+            log.error(message, self.application_id, exc_info=without_internals(error), extra=extra)
 
     def _end_in_error(self, error: BaseException) -> None:
         self._failure = self._failure or error

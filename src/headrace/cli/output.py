@@ -201,15 +201,18 @@ def _cell(value: object) -> Text:
 
 
 @contextmanager
-def warnings_as_notes(note: Callable[[str], None]) -> Iterator[None]:
+def warnings_as_notes(note: Callable[[str], None], *, with_failures: bool = True) -> Iterator[None]:
     """Hand every warning and error that is logged inside the block to ``note``, and to nobody else.
 
-    What fails alike on many rows of a query is handed on once, and at the end with the number of times.
+    What fails alike on many rows of a query is handed on once, and at the end with the number of times. Who tells the
+    failures of applications itself takes the log without them.
     """
     on_rows: Counter[str] = Counter()
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
+            if hasattr(record, "failure") and not with_failures:
+                return
             if record.name == "headrace.sql.processing":
                 on_rows[record.getMessage()] += 1
                 if on_rows[record.getMessage()] > 1:

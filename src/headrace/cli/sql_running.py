@@ -47,6 +47,7 @@ class SqlRun:
         with self._opened(runs_queries=True) as database:
             failures = Failures(database, self._session.out)
             Shell(database, self._screen, Terminal(database), self._greeting(database), failures.tell).run()
+            failures.tell()
 
     def text(self, text: str) -> None:
         """Execute statements and end. Queries are left to the process that runs them, unless this one is to."""
@@ -76,7 +77,7 @@ class SqlRun:
         with self._session.broker(create=True) as broker:
             config = broker.config
         with (
-            warnings_as_notes(self._session.out.note),
+            warnings_as_notes(self._session.out.note, with_failures=False),
             closing(self._screen.spool),
             Database(config, engine=self._engine, settings=self._settings, runs_queries=runs_queries) as database,
         ):

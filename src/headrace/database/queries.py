@@ -195,7 +195,8 @@ class RunningQueries:
             self._apps[query.id] = app
             app.start()
         except Exception as error:
-            log.error("the query %s cannot be started: %s", query.id, getattr(error, "message", error))
+            reason = getattr(error, "message", error)
+            log.error("the query %s cannot be started: %s", query.id, reason, extra={"failure": error})
             self._apps.pop(query.id, None)
             self.failures[query.id] = error
             return

@@ -202,8 +202,9 @@ class _LoggingHandler:
 
     def _answer(self, what: str, context: ErrorHandlerContext, error: Exception) -> Response:
         # What fails is raised as well; once is enough.
+        is_told = self._decision is Decision.FAIL or getattr(error, "is_told", False)
         part = noted_part(error)
-        level = logging.DEBUG if self._decision is Decision.FAIL else logging.WARNING
+        level = logging.DEBUG if is_told else logging.WARNING
         log.log(
             level,
             "%s failed at node %s of task %s, record %s-%s@%s: %s",

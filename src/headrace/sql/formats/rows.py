@@ -93,7 +93,9 @@ class RowSerde:
         if self.log is not None:
             name = f"{self.log.name}.{'deserializer' if what == 'read' else 'serializer'}"
             PartLog(name, self.log.write).failed(message, error)
-        return SerializationError(f"{message}: {_reason(error)}", detail=detail, hint=getattr(error, "hint", None))
+        failure = SerializationError(f"{message}: {_reason(error)}", detail=detail, hint=getattr(error, "hint", None))
+        failure.is_told = self.log is not None
+        return failure
 
 
 class KeySerde(RowSerde):
