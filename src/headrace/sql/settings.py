@@ -9,6 +9,7 @@ from headrace.config import StreamsConfig, near_setting
 from headrace.errors import ArgumentError, ConfigError
 from headrace.setting_values import boolean
 from headrace.settings import CLIENT_SETTINGS, HANDED_ON, NOT_HERE, SETTINGS
+from headrace.sql import setting_names
 from headrace.topology import checks
 
 STREAMS = "ksql.streams."
@@ -31,12 +32,16 @@ _OF_KSQL = (
     "ksql.output.topic.name.prefix",
     "ksql.persistence.default.format.key",
     "ksql.persistence.default.format.value",
-    "ksql.persistence.prefix",
+    "ksql.persistent.prefix",
     "ksql.schema.registry.url",
     "ksql.service.id",
 )
 _KNOWN = frozenset((*_OF_KSQL, *_OF_KAFKA, *(STREAMS + name for name in _OF_KAFKA)))
+_SETTABLE = _KNOWN | setting_names.KSQL_SETTINGS | setting_names.CLIENT_SETTINGS
+"""What SET takes, with or without the prefix of Kafka Streams."""
 _ELSEWHERE = (*HANDED_ON, *(STREAMS + prefix for prefix in HANDED_ON), "ksql.schema.registry.")
+_OF_FUNCTIONS = "ksql.functions."
+"""How settings begin that functions of the user read."""
 OF_SOURCES = ("auto.offset.reset", "default.timestamp.extractor")
 """Settings of Kafka Streams that the sources of a query follow, not its application."""
 _OF_EACH_QUERY = {
@@ -67,12 +72,24 @@ def check_settings(settings: Mapping[str, Any]) -> None:
 
 
 def check_set(name: str, value: str) -> None:
-    """Refuse what a statement cannot set; otherwise as ``check_settings``."""
+    """Refuse what a statement cannot set, as ksqlDB does what it does not know; otherwise as ``check_settings``."""
     if name in _OF_A_DATABASE:
         message = f"{name} is fixed when a database is opened"
         hint = f'Give it there: Database(settings={{"{name}": ...}}), or headrace sql --set {name}=...'
         raise ConfigError(message, hint=hint)
+    if name.removeprefix(STREAMS) not in _SETTABLE and not name.startswith((*_ELSEWHERE, _OF_FUNCTIONS)):
+        raise _not_settable(name)
     check_settings({name: value})
+
+
+def _not_settable(name: str) -> ConfigError:
+    message = f"unknown setting {name!r}"
+    bare = name.removeprefix(STREAMS)
+    near = near_setting(bare, _SETTABLE)
+    if near is not None:
+        return ConfigError(message, hint=f"Did you mean {name.removesuffix(bare)}{near}?")
+    detail = "it is none of ksqlDB, Kafka Streams or Kafka's clients"
+    return ConfigError(message, detail=detail, hint="What statements are to refer to is defined: DEFINE a = 'b'; ${a}")
 
 
 def _check_value(name: str, value: Any) -> None:

@@ -29,7 +29,7 @@ def service_prefix(settings: Mapping[str, Any]) -> str:
 
 def application_id(query_id: str, settings: Mapping[str, Any]) -> str:
     """The application that a query is; the names of its internal topics begin with it."""
-    prefix = settings.get("ksql.persistence.prefix", "query_")
+    prefix = settings.get("ksql.persistent.prefix", "query_")
     return f"{service_prefix(settings)}{prefix}{query_id}"
 
 

@@ -73,11 +73,36 @@ def test_what_no_query_could_start_with_is_not_set(statement: str, name: str, va
     assert rows(engine, "SHOW PROPERTIES;", session) == []
 
 
-def test_settings_of_ksql_without_effect_and_own_ones_are_kept() -> None:
-    own = ("ksql.new.query.planner.enabled", "ksql.query.push.v2.enabled", "auto.commit.interval.ms", "mine")
+def test_settings_without_effect_are_kept() -> None:
+    names = (
+        "ksql.new.query.planner.enabled",
+        "ksql.query.push.v2.enabled",
+        "auto.commit.interval.ms",
+        "ksql.streams.enable.auto.commit",
+        "ksql.functions.loud.volume",
+    )
     engine, session = Engine(), Session()
-    engine.execute(" ".join(f"SET '{name}'='true';" for name in own), session)
-    assert set(session.settings) == set(own)
+    engine.execute(" ".join(f"SET '{name}'='true';" for name in names), session)
+    assert set(session.settings) == set(names)
+
+
+@pytest.mark.parametrize("statement", ["SET", "ALTER SYSTEM"])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mine", "DEFINE"),
+        ("ksql.mine", "DEFINE"),
+        ("ksql.streams.mine", "DEFINE"),
+        ("ksql.query.pull.table.scan", "Did you mean ksql.query.pull.table.scan.enabled?"),
+        ("ksql.persistence.prefix", "Did you mean ksql.persistent.prefix?"),
+    ],
+)
+def test_a_setting_that_nobody_knows_is_not_set(statement: str, name: str, hint: str) -> None:
+    engine, session = Engine(), Session()
+    with pytest.raises(SqlError, match=f"unknown setting '{name}'") as caught:
+        engine.execute(f"{statement} '{name}'='x';", session)
+    assert hint in str(caught.value.hint)
+    assert rows(engine, "SHOW PROPERTIES;", session) == []
 
 
 def test_a_variable_is_known_from_its_definition_on() -> None:
@@ -93,7 +118,7 @@ def test_a_variable_is_known_from_its_definition_on() -> None:
 def test_a_text_that_is_refused_leaves_the_session_as_it_was() -> None:
     session = Session()
     with pytest.raises(SqlError):
-        Engine().execute("SET 'a'='b'; DEFINE c='d'; DROP STREAM nothing;", session)
+        Engine().execute("SET 'auto.offset.reset'='latest'; DEFINE c='d'; DROP STREAM nothing;", session)
     assert session == Session()
 
 
