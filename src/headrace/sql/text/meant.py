@@ -29,6 +29,13 @@ _ABSENT_STATEMENTS = _ABSENT | {
     "CONNECTOR": "A connector is a SOURCE CONNECTOR or a SINK CONNECTOR.",
     "HELP": r"\help shows what statements look like, in the shell.",
 }
+_OF_THE_TESTING_TOOL = {
+    "VALUES": "Compare rows by SELECT * FROM ...; in Python, with Database(..., engine='local') and run_until_idle().",
+    "NULL": "Look for a record without a value by PRINT, or ask SELECT * FROM ...; whether its key is gone.",
+    "STREAM": "DESCRIBE tells its columns, DESCRIBE ... EXTENDED also its topic and formats.",
+    "TABLE": "DESCRIBE tells its columns, DESCRIBE ... EXTENDED also its topic and formats.",
+}
+"""What follows ASSERT in files for ksqlDB's testing tool, which its server does not take, and what to do here."""
 TIME_UNITS = "Units of time are DAYS, HOURS, MINUTES, SECONDS and MILLISECONDS."
 NO_SUBQUERY = "No query is inside of another: make it a table by CREATE TABLE ... AS SELECT, and join that."
 _NO_EXPRESSIONS = {
@@ -85,6 +92,15 @@ def no_expression(wrong: Token, before: Token | None) -> str | None:
     if before is not None and before.kind == "," and wrong.kind in _BEHIND_LISTS:
         return f"There is a comma too many before {wrong.kind}."
     return _NO_EXPRESSIONS.get(wrong.kind)
+
+
+def assertion(token: Token) -> str | None:
+    """A hint for an ASSERT that only ksqlDB's testing tool has."""
+    instead = _OF_THE_TESTING_TOOL.get(token.kind)
+    if instead is None:
+        return None
+    what = "NULL VALUES" if token.kind == "NULL" else token.kind
+    return f"ASSERT {what} is for ksqlDB's testing tool only; statements are ASSERT TOPIC and ASSERT SCHEMA. {instead}"
 
 
 def constraint(token: Token) -> str | None:

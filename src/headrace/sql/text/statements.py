@@ -7,7 +7,7 @@ from functools import partial
 
 from headrace.sql.text.cursor import Cursor
 from headrace.sql.text.expressions import literal, value_expression, whole_number
-from headrace.sql.text.meant import constraint
+from headrace.sql.text.meant import assertion, constraint
 from headrace.sql.text.queries import duration, limit, query
 from headrace.sql.text.tokens import NAME, STRING
 from headrace.sql.text.types import type_
@@ -288,7 +288,9 @@ def _assert(cursor: Cursor) -> Statement:
         properties = _properties(cursor) if cursor.accept("WITH") else ()
         return AssertTopic(topic, exists, properties, _timeout(cursor))
     if not cursor.accept("SCHEMA"):
-        raise cursor.error("expected TOPIC or SCHEMA")
+        raise cursor.error("expected TOPIC or SCHEMA", hint=assertion(cursor.token), expected=("TOPIC", "SCHEMA"))
+    if cursor.kind not in {"SUBJECT", "ID"}:
+        raise cursor.error("expected SUBJECT or ID", expected=("SUBJECT", "ID"))
     subject = _resource(cursor, "a subject") if cursor.accept("SUBJECT") else None
     id_ = literal(cursor) if cursor.accept("ID") else None
     return AssertSchema(subject, id_, exists, _timeout(cursor))

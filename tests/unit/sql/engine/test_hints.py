@@ -46,6 +46,11 @@ def engine() -> Engine:
         ("CREATE VIEW x AS SELECT * FROM s;", "CREATE TABLE ... AS SELECT"),
         ("CREATE INDEX x ON s (a);", "There is no INDEX"),
         ("CREATE CONNECTOR x WITH ('a'='b');", "SINK CONNECTOR"),
+        ("ASSERT VALUES s (id, a) VALUES (1, 2);", "ASSERT VALUES is for ksqlDB's testing tool only"),
+        ("ASSERT VALUES s (id, a) VALUES (1, 2);", "statements are ASSERT TOPIC and ASSERT SCHEMA. Compare rows"),
+        ("ASSERT NULL VALUES t (id) KEY (1);", "ASSERT NULL VALUES is for ksqlDB's testing tool only"),
+        ("ASSERT STREAM s (id INT KEY);", "DESCRIBE tells its columns"),
+        ("ASSERT NOT EXISTS TABLE t;", "ASSERT TABLE is for ksqlDB's testing tool only"),
     ],
 )
 def test_what_other_dialects_have_is_told_by_what_there_is_here(statement: str, hint: str) -> None:
