@@ -18,7 +18,7 @@ from headrace.sql.planning.plans import QueryPlan
 from headrace.sql.planning.schemas import row_schema, typed
 from headrace.sql.planning.sources import check_condition
 from headrace.sql.pull.stores import KeptRows, kept_rows
-from headrace.sql.pull.where import Lookup, Where, simplified
+from headrace.sql.pull.where import Lookup, Where, evaluated
 from headrace.sql.push.plan import PushPlan, planned_push
 from headrace.sql.schema import PSEUDO_COLUMNS, ROWTIME, WINDOW_BOUNDS, Column, Part, Schema
 from headrace.sql.tree.expressions import Column as ColumnOf
@@ -81,19 +81,19 @@ def planned_pull(
         raise SqlError("pull.not-queryable", message, hint=hint, offset=query.source.at)
     query_id, rows = found_rows
     row = _row(source)
-    condition = None if found.where is None else simplified(found.scope.in_row(found.where))
-    if found.where is not None:
-        check_condition(found.scope.in_row(found.where), row, "WHERE", environment)
+    where = None if found.where is None else found.scope.in_row(found.where)
+    if where is not None:
+        check_condition(where, row, "WHERE", environment)
     is_windowed = source.windows is not None
-    where = Where(source.schema.key, row, is_windowed, environment.functions, environment.settings)
+    reading = Where(source.schema.key, row, is_windowed, environment.functions, environment.settings)
     projection = _projection(found, row, environment)
     return PullPlan(
         source,
         query_id,
         rows,
-        where.lookup(condition),
+        reading.lookup(where),
         row,
-        condition,
+        None if where is None else evaluated(where, row.value_types),
         projection,
         _columns(found, projection, row, environment),
         query.limit,

@@ -14,13 +14,18 @@ from headrace.sql.pull.windows import WindowBounds, flipped
 from headrace.sql.schema import WINDOW_BOUNDS, Column, Schema
 from headrace.sql.text.format import shown
 from headrace.sql.tree import expressions as e
-from headrace.sql.tree.types import BIGINT, BYTES, STRING
+from headrace.sql.tree.types import BIGINT, BYTES, INTEGER, STRING, SqlType
 from headrace.sql.tree.walking import columns_of, rewritten
 
 TABLE_SCAN = "ksql.query.pull.table.scan.enabled"
 RANGE_SCAN = "ksql.query.pull.range.scan.enabled"
 _COMPARED = frozenset({"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM"})
 _ORDERED = frozenset({"=", "<", "<=", ">", ">="})
+_LITERALS: Mapping[SqlType | None, tuple[type, ...]] = {
+    STRING: (e.StringLiteral,),
+    INTEGER: (e.IntegerLiteral,),
+    BIGINT: (e.IntegerLiteral, e.LongLiteral),
+}
 _MOST_ALTERNATIVES = 1000
 """More of them than this are a scan."""
 
@@ -71,7 +76,8 @@ class Where:
     def _together(self, found: list[KeyLookup | RangeScan]) -> Lookup:
         keys = [each for each in found if isinstance(each, KeyLookup)]
         if len(keys) == len(found):
-            return tuple(each for at, each in enumerate(keys) if each not in keys[:at])
+            # A key may be of values that have no hash; their texts tell them apart as well.
+            return tuple({repr(each): each for each in keys}.values())
         if len(found) == 1 and self._is_on(RANGE_SCAN) and not self.is_windowed:
             assert isinstance(found[0], RangeScan)
             return found[0]
@@ -184,17 +190,34 @@ def simplified(condition: e.Expression) -> e.Expression:
     return rewritten(with_times(condition), _taken_apart)
 
 
+def evaluated(condition: e.Expression, types: Mapping[str, SqlType]) -> e.Expression:
+    """As simplified, but with the lists that a row is looked up in at once: of literals of the type of a column."""
+    return rewritten(with_times(condition), lambda part: part if _is_plain_list(part, types) else _taken_apart(part))
+
+
+def _is_plain_list(part: e.Expression, types: Mapping[str, SqlType]) -> bool:
+    if not isinstance(part, e.In) or not isinstance(part.value, e.Column):
+        return False
+    literals = _LITERALS.get(types.get(part.value.name), ())
+    return all(isinstance(item, literals) for item in part.items)
+
+
 def _taken_apart(part: e.Expression) -> e.Expression | None:
     match part:
         case e.Between(value, low, high):
             above, below = e.Binary(">=", value, low, at=part.at), e.Binary("<=", value, high, at=part.at)
             return e.Binary("AND", above, below, at=part.at)
         case e.In(value, items):
-            found: e.Expression = e.Binary("=", value, items[-1], at=part.at)
-            for item in reversed(items[:-1]):
-                found = e.Binary("OR", e.Binary("=", value, item, at=part.at), found, at=part.at)
-            return found
+            return _any_of([e.Binary("=", value, item, at=part.at) for item in items])
     return None
+
+
+def _any_of(terms: Sequence[e.Expression]) -> e.Expression:
+    """The terms with OR between them, as flat as can be: what goes through a tree is recursive, and lists are long."""
+    if len(terms) == 1:
+        return terms[0]
+    middle = len(terms) // 2
+    return e.Binary("OR", _any_of(terms[:middle]), _any_of(terms[middle:]), at=terms[0].at)
 
 
 def alternatives(condition: e.Expression) -> list[e.Expression]:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_args
 
 from headrace.sql.tree.expressions import Column, Expression, Node, When
+
+_FIELDS: dict[type, tuple[str, ...]] = {
+    kind: tuple(each.name for each in fields(kind) if each.name != "at") for kind in get_args(Expression)
+}
+"""What each kind of expression has, apart from its place."""
 
 
 def parts(node: Expression) -> Iterator[Expression]:
     """What stands directly inside, in the order in which it is written."""
-    for each in fields(node):
-        yield from _nodes(getattr(node, each.name))
+    for name in _FIELDS[type(node)]:
+        yield from _nodes(getattr(node, name))
 
 
 def walk(node: Expression) -> Iterator[Expression]:
@@ -50,11 +55,11 @@ def rewritten(node: Expression, change: Callable[[Expression], Expression | None
     if found is not None:
         return found
     changes = {}
-    for each in fields(node):
-        value = getattr(node, each.name)
+    for name in _FIELDS[type(node)]:
+        value = getattr(node, name)
         new = _rewritten(value, change)
         if new is not value:
-            changes[each.name] = new
+            changes[name] = new
     return replace(node, **changes) if changes else node
 
 

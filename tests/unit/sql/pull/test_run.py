@@ -65,6 +65,13 @@ def test_results_of_aggregates_are_made_of_their_states() -> None:
         assert ask("SELECT id FROM o WHERE a BETWEEN 5 AND 6;") == [["b"]]
 
 
+def test_a_list_of_keys_may_be_long() -> None:
+    keys = ", ".join(f"'{number}'" for number in range(1_500))
+    with running(STREAM, "CREATE TABLE o AS SELECT id, COUNT(*) AS n FROM s GROUP BY id;") as ask:
+        assert ask(f"SELECT * FROM o WHERE id IN ({keys}, 'c', 'a', 'c');") == [["c", 1], ["a", 2]]
+        assert sorted(ask(f"SELECT id FROM o WHERE CAST(n AS STRING) IN ({keys});")) == [["a"], ["b"], ["c"]]
+
+
 def test_having_leaves_rows_out() -> None:
     with running(STREAM, "CREATE TABLE o AS SELECT id, COUNT(*) AS n FROM s GROUP BY id HAVING COUNT(*) > 1;") as ask:
         assert ask("SELECT * FROM o;") == [["a", 2]]
