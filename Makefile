@@ -6,6 +6,8 @@ CASES ?= ../shared/conformance
 SQL_CASES ?= ../shared/ksql-cases/qtt
 # More than there are cores: tests wait for processes and brokers as often as they compute.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
+# Tests start hundreds of processes: what they import is compiled once, also where the environment forbids to keep it.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo demo-sql test test-kafka check conformance conformance-kafka conformance-spark sql-kafka faults faults-kafka docs bench bench-kafka format clean
 
@@ -16,6 +18,7 @@ demo-sql: $(READY)
 	$(BIN)/python -m examples.sql.demo
 
 test: $(READY)
+	$(BIN)/python -m tests.class_archive
 	$(BIN)/pytest -q -rs -n $(WORKERS)
 
 test-kafka: $(READY)

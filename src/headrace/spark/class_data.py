@@ -115,6 +115,10 @@ class ArchiveMaker:
         self._thread = threading.Thread(target=self._finish, name="headrace-class-data", daemon=True)
         self._thread.start()
 
+    def wait(self, seconds: float) -> None:
+        """Let it finish."""
+        self._thread.join(seconds)
+
     def close(self) -> None:
         """End it, done or not."""
         self._is_closed = True
@@ -147,7 +151,7 @@ def java_options() -> list[str]:
 
 
 @contextmanager
-def made_meanwhile() -> Iterator[Callable[[], None]]:
+def made_meanwhile() -> Iterator[Callable[[], ArchiveMaker | None]]:
     """A JVM that starts inside the block notes its classes; the function makes an archive of them, as long as it lasts.
 
     Call it when the JVM has loaded what it needs: after a first batch. It acts once.
@@ -156,11 +160,12 @@ def made_meanwhile() -> Iterator[Callable[[], None]]:
     data = ClassData()
     makers: list[ArchiveMaker | None] = []
 
-    def make() -> None:
+    def make() -> ArchiveMaker | None:
         if not makers and SparkContext._jvm is not None:
             system = SparkContext._jvm.java.lang.System
             java = Path(system.getProperty("java.home"), "bin", "java")
             makers.append(data.make(str(java), system.getProperty("java.class.path")))
+        return makers[0] if makers else None
 
     _is_recording = True
     try:
