@@ -15,13 +15,7 @@ from headrace.application.state_place import placed
 from headrace.config import StreamsConfig
 from headrace.durations import Duration, timeout_seconds
 from headrace.engines import check_engine, engine_kind
-from headrace.errors import (
-    HeadraceError,
-    IllegalStateError,
-    OperatorTypeError,
-    TopologyError,
-    user_line,
-)
+from headrace.errors import HeadraceError, IllegalStateError, OperatorTypeError, TopologyError, user_line
 from headrace.functions import called_as, check_function, refuse_async
 from headrace.guesses import Face
 from headrace.lifecycle import state_directory
@@ -189,12 +183,11 @@ class Streams(Face):
             self._run = self._new_run()
             self._run.replicas.standbys += self._standbys
             try:
-                may_start = self._states.try_to_become(StreamsState.REBALANCING)
-                if may_start:
+                if may_start := self._states.try_to_become(StreamsState.REBALANCING):
                     self._run.start()
                     self._states.try_to_become(StreamsState.RUNNING)
             except BaseException as error:
-                # Who does not want to wait, and says so by a signal, has not made an error.
+                # A signal, by which somebody says that they do not want to wait, is no error.
                 is_error = isinstance(error, (Exception, SystemExit))
                 self._end_in_error(error) if is_error else self._begin_to_close()
                 self._has_ended(None)
@@ -294,9 +287,9 @@ class Streams(Face):
 
     def metrics(self) -> Mapping[MetricName, float]:
         """Every metric of the application by its name, with Kafka's names where Kafka has one."""
-        is_running = self._run is not None and not self.state.has_ended
-        lags = self._run.lags() if self._run is not None and is_running else {}
-        return self._metrics.values(threads=len(self._threads) if is_running else 0, lags=lags)
+        if self._run is None or self.state.has_ended:
+            return self._metrics.values(threads=0, lags={})
+        return self._metrics.values(threads=len(self._threads), lags=self._run.lags())
 
     def store(self, name: str, *, timestamped: bool = False) -> Any:
         """A store for reading: each answer reflects what is committed by then. See ``headrace.query.replicas``."""

@@ -16,10 +16,9 @@ from headrace.broker import open_broker
 from headrace.broker.port import Broker, NewRecord
 from headrace.errors import FencedError, LeaseHeldError
 from headrace.partitioning import default_partition
-from tests.faults.scene import IS_LONG
 from tests.kafka.interop_programs import PROGRAMS, START_MS, Model, Program, Sent, Written, last_values
 from tests.kafka.java_programs import kafka_streams
-from tests.kafka.running import long, wait_for
+from tests.kafka.running import IS_LONG, long, wait_for
 
 EXACTLY_ONCE = "exactly_once_v2"
 _PART = 40

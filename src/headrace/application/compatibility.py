@@ -172,8 +172,8 @@ def _store_changes(old: StoreShape, new: StoreShape) -> Iterator[Change]:
         yield _moved(old, new)
     differences = list(_layout_differences(old, new))
     if differences and _has_only_copies(old, new):
-        text = f"{', '.join(differences)}; it has no changelog to be filled from again"
-        yield Change(Effect.REFUSE, new.name, text, _NEW_NAME)
+        outcome = "it has no changelog to be filled from again"
+        yield Change(Effect.REFUSE, new.name, ", ".join(differences), _NEW_NAME, outcome)
     elif differences:
         yield Change(Effect.REBUILD, new.name, ", ".join(differences), outcome=_source_of(new))
 
@@ -181,8 +181,8 @@ def _store_changes(old: StoreShape, new: StoreShape) -> Iterator[Change]:
 def _moved(old: StoreShape, new: StoreShape) -> Change:
     text = f"the store moves from sub-topology {old.subtopology} to {new.subtopology}"
     if _has_only_copies(old, new):
-        text += "; it has no changelog, so its content cannot follow"
-        return Change(Effect.REFUSE, new.name, text, f"{_STAY}. {_NEW_NAME}")
+        outcome = "it has no changelog, so its content cannot follow"
+        return Change(Effect.REFUSE, new.name, text, f"{_STAY}. {_NEW_NAME}", outcome)
     return Change(Effect.RESTORE, new.name, text, outcome=_source_of(new))
 
 
