@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from headrace.broker import DEFAULT_BROKER
+from headrace import commands
 from headrace.broker.port import Broker, NewRecord
 from headrace.cli.exits import NotFoundError, UsageError
 from headrace.cli.output import counted
@@ -20,6 +19,7 @@ from headrace.cli.record_lines import LineReader, batches, header_of
 from headrace.cli.session import Session, command
 from headrace.cli.text_serdes import NAMES, text_serde, unescaped
 from headrace.errors import HeadraceError, UnknownTopicError
+from headrace.near_names import did_you_mean
 from headrace.records import Headers
 
 group = typer.Typer()
@@ -139,16 +139,14 @@ def _delimiter(text: str) -> bytes:
 
 
 def _check_topic(broker: Broker, address: str, topic: str, partition: int | None) -> None:
-    try:
-        count = len(broker.describe_topic(topic).partitions)
-    except UnknownTopicError as error:
-        near = error.hint if (error.hint or "").startswith("Did you mean") else None
-        where = "" if address == DEFAULT_BROKER else f" --broker {shlex.quote(address)}"
-        error.hint = near or f"Create it first: headrace topics create {topic}{where}"
-        raise
-    if partition is not None and partition >= count:
+    topics = broker.topics()
+    if topic not in topics:
+        message = f"there is no topic {topic!r}"
+        create = f"Create it first: {commands.command(f'topics create {topic}', address)}"
+        raise UnknownTopicError(message, hint=did_you_mean(topic, topics) or create)
+    if partition is not None and partition >= topics[topic]:
         message = f"topic {topic} has no partition {partition}"
-        raise NotFoundError(message, detail=f"Its partitions are 0 to {count - 1}.")
+        raise NotFoundError(message, detail=f"Its partitions are 0 to {topics[topic] - 1}.")
 
 
 def _check_files(names: list[str] | tuple[str, ...]) -> None:

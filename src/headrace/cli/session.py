@@ -20,6 +20,7 @@ from typing import Annotated, Any, Concatenate, NoReturn, ParamSpec
 import typer
 from rich.markup import escape
 
+from headrace import commands
 from headrace.broker import BROKER_VARIABLE, DEFAULT_BROKER, embedded_directory, open_broker
 from headrace.broker.port import Broker
 from headrace.cli import exits
@@ -78,12 +79,12 @@ class Session:
         directory = embedded_directory(self.address)
         if directory is not None and not create and not directory.exists():
             message = f"there is no broker at {self.address}"
-            raise NotFoundError(
-                message,
-                detail=f"The directory {directory.absolute()} does not exist.",
-                hint=f"Create a topic first (headrace topics create NAME --broker {self.address}), or say where the "
-                f"broker is: --broker ADDRESS, or the variable {BROKER_VARIABLE}.",
+            detail = f"The directory {directory.absolute()} does not exist."
+            hint = (
+                f"Create a topic first ({commands.command('topics create NAME', self.address)}), or say where the "
+                f"broker is: --broker ADDRESS, or the variable {BROKER_VARIABLE}."
             )
+            raise NotFoundError(message, detail=detail, hint=hint)
         with closing(open_broker(broker_config(self.address, self.settings))) as broker:
             yield broker
 

@@ -170,7 +170,7 @@ def test_a_line_that_is_no_record_is_named(
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [
-        (("nope",), 3, "Create it first: headrace topics create nope"),
+        (("nope",), 3, "Create it first: headrace topics create nope --broker "),
         (("line",), 3, "Did you mean 'lines'?"),
         (("lines", "missing.txt"), 3, "there is no file missing.txt"),
         (("lines", "--value-serde", "text"), 2, "unknown serde 'text'"),
