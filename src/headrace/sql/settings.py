@@ -10,6 +10,7 @@ from headrace.errors import ArgumentError, ConfigError
 from headrace.setting_values import boolean
 from headrace.settings import CLIENT_SETTINGS, HANDED_ON, NOT_HERE, SETTINGS
 from headrace.sql import setting_names
+from headrace.sql.errors import SqlError
 from headrace.topology import checks
 
 STREAMS = "ksql.streams."
@@ -71,15 +72,22 @@ def check_settings(settings: Mapping[str, Any]) -> None:
             _check_value(name, value)
 
 
-def check_set(name: str, value: str) -> None:
-    """Refuse what a statement cannot set, as ksqlDB does what it does not know; otherwise as ``check_settings``."""
+def check_set_by_statement(name: str, value: str) -> None:
+    """Refuse by an SqlError what SET and ALTER SYSTEM cannot set, as ksqlDB does what it does not know."""
+    try:
+        _check_settable(name)
+        check_settings({name: value})
+    except ConfigError as error:
+        raise SqlError("session.setting", error.message, detail=error.detail, hint=error.hint) from None
+
+
+def _check_settable(name: str) -> None:
     if name in _OF_A_DATABASE:
         message = f"{name} is fixed when a database is opened"
         hint = f'Give it there: Database(settings={{"{name}": ...}}), or headrace sql --set {name}=...'
         raise ConfigError(message, hint=hint)
     if name.removeprefix(STREAMS) not in _SETTABLE and not name.startswith((*_ELSEWHERE, _OF_FUNCTIONS)):
         raise _not_settable(name)
-    check_settings({name: value})
 
 
 def _not_settable(name: str) -> ConfigError:

@@ -12,7 +12,7 @@ from headrace.sql.catalog.sources import Source
 from headrace.sql.errors import SqlError
 from headrace.sql.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS
 from headrace.sql.text.format import shown
-from headrace.sql.text.meant import TIME_UNITS
+from headrace.sql.text.meant import UNITS_HINT
 from headrace.sql.tree import queries as q
 from headrace.sql.tree.expressions import Column, Expression, Lambda
 from headrace.sql.tree.names import quoted
@@ -127,7 +127,7 @@ class Scope:
         message = f"the column {shown(column)} in {clause} cannot be resolved: no source has it"
         hint = did_you_mean(column.name, names, shown=quoted)
         if column.name in _UNITS:
-            hint = hint or TIME_UNITS
+            hint = hint or UNITS_HINT
         if clause == "PARTITION BY":
             hint = hint or "PARTITION BY names columns of the source, not of the result."
         return SqlError("name.column", message, hint=hint or _listed(names), offset=column.at)

@@ -21,7 +21,7 @@ from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import DryQueries, DryTopics, Journal, NoJournal, PersistentQuery, Queries, Topics
 from headrace.sql.engine.query_names import check_names
 from headrace.sql.engine.questions import check_question
-from headrace.sql.engine.session import Session, check_setting
+from headrace.sql.engine.session import Session
 from headrace.sql.engine.showing import shown_tables
 from headrace.sql.engine.source_topics import prepare_topic
 from headrace.sql.errors import SqlError
@@ -33,6 +33,7 @@ from headrace.sql.planning import plans
 from headrace.sql.planning.flow import Environment
 from headrace.sql.planning.plans import QueryPlan, StatementPlan
 from headrace.sql.planning.statements import Planner, applied
+from headrace.sql.settings import check_set_by_statement
 from headrace.sql.tree import statements as st
 
 
@@ -106,7 +107,7 @@ class SqlEngine:
             case st.ControlQuery() as statement:
                 return self._control(parsed, statement)
             case st.SetProperty(name, value, for_system=True):
-                check_setting(name, value)
+                check_set_by_statement(name, value)
                 self.settings[name] = value
                 return Done(parsed, f"{name} is {value} for everybody")
             case st.SetProperty() | st.UnsetProperty() | st.Define() | st.Undefine() | st.Spool() as statement:

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.errors import ConfigError
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.errors import SqlError
-from headrace.sql.settings import check_set
+from headrace.sql.settings import check_set_by_statement
 from headrace.sql.text.parser import parse
 from headrace.sql.text.splitting import statements_of
 from headrace.sql.text.variables import substituted
@@ -65,7 +64,7 @@ class Session:
         """Do what the statement does to the session, and say it; None where it does nothing to it."""
         match statement:
             case st.SetProperty(name, value, for_system=False):
-                check_setting(name, value)
+                check_set_by_statement(name, value)
                 self.settings[name] = value
                 return f"{name} is {value}"
             case st.UnsetProperty(name):
@@ -89,14 +88,6 @@ class Session:
                 return self.spool(file)
             case _:
                 return None
-
-
-def check_setting(name: str, value: str) -> None:
-    """Refuse what SET and ALTER SYSTEM cannot set."""
-    try:
-        check_set(name, value)
-    except ConfigError as error:
-        raise SqlError("session.setting", error.message, detail=error.detail, hint=error.hint) from None
 
 
 def _spooled_nowhere(file: str | None) -> str:

@@ -36,13 +36,13 @@ _OF_THE_TESTING_TOOL = {
     "TABLE": "DESCRIBE tells its columns, DESCRIBE ... EXTENDED also its topic and formats.",
 }
 """What follows ASSERT in files for ksqlDB's testing tool, which its server does not take, and what to do here."""
-TIME_UNITS = "Units of time are DAYS, HOURS, MINUTES, SECONDS and MILLISECONDS."
+UNITS_HINT = "Units of time are DAYS, HOURS, MINUTES, SECONDS and MILLISECONDS."
 NO_SUBQUERY = "No query is inside of another: make it a table by CREATE TABLE ... AS SELECT, and join that."
 _NO_EXPRESSIONS = {
     "SELECT": NO_SUBQUERY,
     "DISTINCT": "There is no DISTINCT: GROUP BY makes one row of each value, COUNT_DISTINCT(...) counts the values.",
-    "MONTHS": TIME_UNITS,
-    "YEARS": TIME_UNITS,
+    "MONTHS": UNITS_HINT,
+    "YEARS": UNITS_HINT,
 }
 _BEHIND_LISTS = {"FROM", "WHERE", "GROUP", "HAVING", "LIMIT"}
 _CONSTRAINTS = {

@@ -59,7 +59,7 @@ def duration(cursor: Cursor) -> Duration:
     """A number and a unit of time."""
     at, count = cursor.at, whole_number(cursor)
     if cursor.kind not in TIME_UNITS:
-        raise cursor.error("expected a unit of time", hint=meant.TIME_UNITS, expected=TIME_UNITS)
+        raise cursor.error("expected a unit of time", hint=meant.UNITS_HINT, expected=TIME_UNITS)
     return Duration(count, cursor.take().kind, at=at)
 
 
