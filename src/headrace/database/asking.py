@@ -15,12 +15,11 @@ from headrace.sql.build.queries import streams_config
 from headrace.sql.engine.engine import SqlEngine
 from headrace.sql.planning.flow import Environment
 from headrace.sql.processing_log import ProcessingLog
-from headrace.sql.pull.plan import planned_stream_pull
-from headrace.sql.push.plan import PushPlan, planned_push
+from headrace.sql.pull.plan import planned_transient
+from headrace.sql.push.plan import PushPlan
 from headrace.sql.push.run import push_topology
 from headrace.sql.settings import OFFSET_RESET
 from headrace.sql.tree.queries import Query
-from headrace.sql.tree.statements import SourceKind
 
 _FROM_THE_START = dict.fromkeys(OFFSET_RESET, "earliest")
 
@@ -35,16 +34,15 @@ class Asking:
     def answer(self, text: str, query: Query, settings: Mapping[str, Any]) -> Answer:
         """The answer to the query that is written in ``text``; an SqlError where there is none."""
         environment = Environment(self._engine.functions, settings, self._broker.topics().get, self._engine.registry)
+        plan = planned_transient(query, self._engine.catalog, environment)
+        if plan is None:
+            question = self._questions.question(text, query, environment)
+            store = self._queries.store(question.query, question.plan.rows.store)
+            return Answer(question.plan.columns.columns, [Row(row) for row in question.answers.of(store)])
         if query.emit is not None:
-            return self._pushed(planned_push(query, self._engine.catalog, environment), settings, ends=False)
-        source = self._engine.catalog.source(query.source.name, query.source.at)
-        if source.kind is SourceKind.STREAM:
-            plan = planned_stream_pull(query, self._engine.catalog, environment)
-            with self._pushed(plan, {**settings, **_FROM_THE_START}, ends=True) as answer:
-                return Answer(answer.columns, list(answer.raw()))
-        question = self._questions.question(text, query, environment)
-        store = self._queries.store(question.query, question.plan.rows.store)
-        return Answer(question.plan.columns.columns, [Row(row) for row in question.answers.of(store)])
+            return self._pushed(plan, settings, ends=False)
+        with self._pushed(plan, {**settings, **_FROM_THE_START}, ends=True) as answer:
+            return Answer(answer.columns, list(answer.raw()))
 
     def _pushed(self, plan: PushPlan, settings: Mapping[str, Any], *, ends: bool) -> Answer:
         application = self._names.new_transient(plan.sources[0])

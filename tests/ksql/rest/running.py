@@ -14,12 +14,12 @@ from headrace.sql.engine.session import Session
 from headrace.sql.functions.registry import Registry
 from headrace.sql.planning.flow import Environment
 from headrace.sql.processing_log import ProcessingLog
-from headrace.sql.pull.plan import planned_pull, planned_stream_pull
+from headrace.sql.pull.plan import planned_pull, planned_transient
 from headrace.sql.pull.run import PullAnswers
-from headrace.sql.push.plan import is_tap, planned_push
+from headrace.sql.push.plan import PushPlan, is_tap
 from headrace.sql.schema import Schema
 from headrace.sql.tree.queries import Query
-from headrace.sql.tree.statements import InsertValues, Parsed, Select, SourceKind
+from headrace.sql.tree.statements import InsertValues, Parsed, Select
 from tests.ksql.cases import Case
 from tests.ksql.declaring import declared_partitions, said_partitions
 from tests.ksql.errors import ErrorRules
@@ -142,9 +142,9 @@ class RestRun(CaseRun):
     def _answer(self, query: Query, live: LiveQueries) -> Answer:
         plans = {id_: each.plan for id_, each in self.engine.queries.items()}
         environment = Environment(self.engine.functions, self._settings, self.topics.partitions, self.registry)
-        source = self.engine.catalog.source(query.source.name, query.source.at)
-        if query.emit is not None or source.kind is SourceKind.STREAM:
-            return self._pushed(query, environment, live)
+        transient = planned_transient(query, self.engine.catalog, environment)
+        if transient is not None:
+            return self._pushed(query, transient, live)
         plan = planned_pull(query, self.engine.catalog, plans, environment)
         context = BuildContext(
             plan.query_id,
@@ -157,9 +157,7 @@ class RestRun(CaseRun):
         rows = PullAnswers(plan, context).of(live.store(plan.query_id, plan.rows.store, plan.source))
         return Answer("query_1", plan.columns, [(row, False) for row in rows], None)
 
-    def _pushed(self, query: Query, environment: Environment, live: LiveQueries) -> Answer:
-        planned = planned_stream_pull if query.emit is None else planned_push
-        plan = planned(query, self.engine.catalog, environment)
+    def _pushed(self, query: Query, plan: PushPlan, live: LiveQueries) -> Answer:
         plans = {id_: each.plan for id_, each in self.engine.queries.items()}
         prefix = "SCALABLE_PUSH_QUERY_1" if is_tap(query, plans, self._settings) else "transient_1"
         found = [

@@ -20,7 +20,6 @@ from headrace.sql.engine.knowledge import Knowledge
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.engine.ports import DryQueries, DryTopics, Journal, NoJournal, PersistentQuery, Queries, Topics
 from headrace.sql.engine.query_names import check_names
-from headrace.sql.engine.questions import check_question
 from headrace.sql.engine.session import Session
 from headrace.sql.engine.showing import shown_tables
 from headrace.sql.engine.source_topics import prepare_topic
@@ -33,6 +32,7 @@ from headrace.sql.planning import plans
 from headrace.sql.planning.flow import Environment
 from headrace.sql.planning.plans import QueryPlan, StatementPlan
 from headrace.sql.planning.statements import Planner, applied
+from headrace.sql.pull.plan import planned_pull, planned_transient
 from headrace.sql.settings import check_set_by_statement
 from headrace.sql.tree import statements as st
 
@@ -117,7 +117,9 @@ class SqlEngine:
             case st.Describe() as statement:
                 return Done(parsed, "", tables=described_tables(statement, self._knowledge(session)))
             case st.Select(query) if self._is_dry:
-                check_question(query, self.catalog, self._plans, self._environment(settings))
+                environment = self._environment(settings)
+                if planned_transient(query, self.catalog, environment) is None:
+                    planned_pull(query, self.catalog, self._plans, environment)
                 return Done(parsed, "")
             case st.Explain(subject):
                 return self._explained(parsed, subject, session, settings)

@@ -100,10 +100,16 @@ def planned_pull(
     )
 
 
-def planned_stream_pull(query: Query, catalog: Catalog, environment: Environment) -> PushPlan:
-    """The plan of a query on a stream without EMIT: it ends where the stream ends now."""
-    _check_clauses(query, environment)
-    _check_columns(analysed(query, catalog, environment.functions, is_persistent=False))
+def planned_transient(query: Query, catalog: Catalog, environment: Environment) -> PushPlan | None:
+    """The plan of a query that runs to be answered: one with EMIT, or on a stream, which ends where that ends now.
+
+    None for a question about a table: ``planned_pull`` finds where its rows are kept.
+    """
+    if query.emit is None:
+        if catalog.source(query.source.name, query.source.at).kind is not SourceKind.STREAM:
+            return None
+        _check_clauses(query, environment)
+        _check_columns(analysed(query, catalog, environment.functions, is_persistent=False))
     return planned_push(query, catalog, environment)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.sql import SqlError, parse
 from headrace.sql.planning import steps as s
-from headrace.sql.pull.plan import PullPlan, planned_pull, planned_stream_pull
+from headrace.sql.pull.plan import PullPlan, planned_pull, planned_transient
 from headrace.sql.pull.where import KeyLookup, RangeScan
 from headrace.sql.text.format import shown
 from headrace.sql.tree.statements import Select
@@ -185,5 +185,5 @@ def test_a_stream_is_not_aggregated_at_once_either() -> None:
     (parsed,) = parse("SELECT COUNT(*) FROM s;")
     assert isinstance(parsed.statement, Select)
     with pytest.raises(SqlError, match="cannot have aggregates, and COUNT is one") as caught:
-        planned_stream_pull(parsed.statement.query, session.catalog, session.environment)
+        planned_transient(parsed.statement.query, session.catalog, session.environment)
     assert caught.value.code == "pull.clause"
