@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from headrace.errors import HeadraceError
 
+NOWHERE = -1
+"""The offset of what stands in no text: the planner made it up, such as the columns of a star."""
 _SHOWN = 100
 """Characters of a line that an error shows: a statement may be a megabyte in one line."""
-
-
 _NAME = r"(?:[A-Za-z0-9_@]+|`[^`]*`|\"[^\"]*\")"
 _WORD = re.compile(rf"-?(?:[0-9]*\.[0-9]+|{_NAME}(?:\.{_NAME})?)|'[^']*'")
 """What is underlined of a mistake: a number, a name with its source, a text."""
@@ -50,7 +50,7 @@ class SqlError(HeadraceError, ValueError):
         self.place = place
         self.fragment = fragment
         """The line of the text, the wrong part underlined."""
-        self.offset = offset
+        self.offset = _known(offset)
         """Where in the text it is, for whoever has the text: see ``locate``."""
 
     def locate(self, text: str, statement: slice = slice(None), subject: int | None = None) -> None:
@@ -60,7 +60,6 @@ class SqlError(HeadraceError, ValueError):
         """
         if self.place is None:
             start, end, _ = statement.indices(len(text))
-            # What the planner makes up, such as the columns of a star, stands nowhere.
             is_known = self.offset is not None and start <= self.offset < end
             offset = self.offset if is_known else subject
             if offset is not None:
@@ -71,6 +70,10 @@ class SqlError(HeadraceError, ValueError):
         where = f"line {self.place}: " if self.place else ""
         shown = f"\n{self.fragment}" if self.fragment else ""
         return f"{where}{super().__str__()}{shown}"
+
+
+def _known(offset: int | None) -> int | None:
+    return None if offset == NOWHERE else offset
 
 
 def _end_of_word(text: str, start: int) -> int:
@@ -86,7 +89,7 @@ def mistakes_at(offset: int | None) -> Iterator[None]:
         yield
     except SqlError as error:
         if error.offset is None:
-            error.offset = offset
+            error.offset = _known(offset)
         raise
 
 

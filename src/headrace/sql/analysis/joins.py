@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from headrace.sql.analysis.scope import Aliased, Scope
 from headrace.sql.catalog.sources import WindowedKeys
-from headrace.sql.errors import SqlError
+from headrace.sql.errors import NOWHERE, SqlError
 from headrace.sql.text.format import shown
 from headrace.sql.tree import queries as q
 from headrace.sql.tree.expressions import Binary, Column, Expression
@@ -26,7 +26,7 @@ class JoinOn:
     right_expression: Expression
     within: Within | None
     condition: str
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
     def flipped(self) -> JoinOn:
         """With the sides of the condition changed; what the join keeps is said by the order of sources, not by it."""

@@ -9,7 +9,7 @@ from headrace.near_names import did_you_mean
 from headrace.sql.analysis.names import joined_name, may_be_synthetic_key
 from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.catalog.sources import Source
-from headrace.sql.errors import SqlError
+from headrace.sql.errors import NOWHERE, SqlError
 from headrace.sql.schema import PSEUDO_COLUMNS, WINDOW_BOUNDS
 from headrace.sql.text.format import shown
 from headrace.sql.text.meant import UNITS_HINT
@@ -29,7 +29,7 @@ class Aliased:
 
     alias: str
     source: Source
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
     def has(self, name: str) -> bool:
         """Whether that is one of its columns, also of those that it did not declare."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TypeAlias
 
+from headrace.sql.errors import NOWHERE
 from headrace.sql.tree.types import SqlType
 
 
@@ -13,7 +14,7 @@ from headrace.sql.tree.types import SqlType
 class Node:
     """What all expressions have."""
 
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +234,7 @@ class Dereference(Node):
 
     base: Expression
     name: str
-    name_at: int = field(default=0, compare=False, repr=False)
+    name_at: int = field(default=NOWHERE, compare=False, repr=False)
 
 
 Expression: TypeAlias = (

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from headrace.sql.errors import NOWHERE
 from headrace.sql.tree.expressions import Expression
 
 
@@ -22,7 +23,7 @@ class AllColumns:
     """``*``, or ``source.*``."""
 
     source: str | None = None
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ class Duration:
 
     count: int
     unit: str
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
     @property
     def ms(self) -> int:
@@ -69,7 +70,7 @@ class Window:
     advance: Duration | None = None
     retention: Duration | None = None
     grace: Duration | None = None
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ class Source:
 
     name: str
     alias: str | None = None
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
 
 class JoinKind(Enum):
@@ -130,5 +131,5 @@ class Query:
     having: Expression | None = None
     emit: Emit | None = None
     limit: int | None = None
-    emit_at: int = field(default=0, compare=False, repr=False)
-    limit_at: int = field(default=0, compare=False, repr=False)
+    emit_at: int = field(default=NOWHERE, compare=False, repr=False)
+    limit_at: int = field(default=NOWHERE, compare=False, repr=False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from headrace.sql.errors import NOWHERE
 from headrace.sql.tree.expressions import Expression, Literal
 from headrace.sql.tree.queries import Duration, Query
 from headrace.sql.tree.types import SqlType
@@ -38,7 +39,7 @@ class ColumnDefinition:
     type: SqlType
     role: Role | None = None
     header: str | None = None
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

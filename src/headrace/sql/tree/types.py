@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from headrace.sql.errors import NOWHERE
 from headrace.sql.tree.names import quoted
 
 
@@ -83,7 +84,7 @@ class Registered:
     """A type that CREATE TYPE gave a name; the catalog knows what it stands for."""
 
     name: str
-    at: int = field(default=0, compare=False, repr=False)
+    at: int = field(default=NOWHERE, compare=False, repr=False)
 
     def __str__(self) -> str:
         return quoted(self.name)

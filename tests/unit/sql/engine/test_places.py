@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.sql.errors import SqlError
+from headrace.sql.tree.expressions import Column
 from tests.unit.sql.engine.test_engine import Engine, KnownTopics, error_of
 
 SOURCES = """
@@ -27,6 +28,14 @@ def marked(error: SqlError) -> str:
     """The part of the line that is underlined."""
     line, marks = str(error.fragment).splitlines()
     return line[marks.index("^") : len(marks)]
+
+
+def test_what_the_planner_makes_up_stands_nowhere() -> None:
+    error = SqlError("name.column", "there is no such column", offset=Column("MADE_UP").at)
+
+    error.locate("SELECT a FROM s;")
+
+    assert (error.offset, marked(error)) == (None, "SELECT a FROM s;")
 
 
 @pytest.mark.parametrize(
