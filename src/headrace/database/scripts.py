@@ -68,18 +68,15 @@ def check_inserts(
     controls = [each.statement for each in due if isinstance(each.statement, st.ControlQuery)]
     ended = {each.query_id for each in controls if each.action is st.QueryAction.TERMINATE}
     removed = [query for query in running if passed[query.statement_text] and ended.isdisjoint((query.id, None))]
-    inserts = [
-        (query, each) for query in removed if isinstance(each := _statement(query.statement_text), st.InsertInto)
-    ]
+    inserting = [query for query in removed if query.plan.is_insert]
     for parsed in due:
-        for query, earlier in inserts:
-            if isinstance(parsed.statement, st.InsertInto) and parsed.statement.target == earlier.target:
+        for query in inserting:
+            if isinstance(parsed.statement, st.InsertInto) and parsed.statement.target == query.plan.sink:
                 raise _inserted_still(script, parsed, query)
 
 
 def _inserted_still(script: str, parsed: st.Parsed, query: PersistentQuery) -> SqlError:
-    assert isinstance(parsed.statement, st.InsertInto)
-    message = f"an earlier version of the file inserts into {parsed.statement.target} still: {query.id}"
+    message = f"an earlier version of the file inserts into {query.plan.sink} still: {query.id}"
     hint = (
         f"To have the new one in its place, write TERMINATE {query.id}; before it. To have both, put the earlier one "
         "back into the file."
