@@ -9,10 +9,11 @@ from itertools import dropwhile
 from pathlib import Path
 from types import FrameType, ModuleType
 
-from headrace.errors import HeadraceError, ProcessingError
+from headrace.errors import HeadraceError, ProcessingError, StreamsError
 from headrace.libraries import LIBRARIES
 from headrace.processors.api import FixedKeyProcessor, Processor
-from headrace.records import Record, RecordContext
+from headrace.records import RawRecord, Record, RecordContext
+from headrace.serde.contract import OTHER_SERDE
 
 _PACKAGE = str(Path(__file__).parent.parent)
 
@@ -177,6 +178,18 @@ def place(error: BaseException, node: str, context: RecordContext | None = None)
     return ", ".join(sorted(kept, key=lambda each: not _LINE.search(each)))
 
 
+def unreadable(error: Exception, part: str, record: RawRecord, node: str) -> StreamsError:
+    """What is raised for a record whose key or value ``error`` kept from being read."""
+    said = error.message if isinstance(error, HeadraceError) else text_of(error)
+    message = f"the {part} of a record could not be deserialized: {said}"
+    # The serde comes first: most such records are what another one wrote.
+    asked = getattr(error, "hint", None) or OTHER_SERDE
+    hint = " ".join((asked, *((f"Its source takes {part}_serde=.",) if "serde" in asked else ()), _SKIP_UNREADABLE))
+    topic, partition, offset, *_ = record
+    at = f"node {node}, record {topic}-{partition}@{offset}"
+    return StreamsError(message, detail=getattr(error, "detail", None), hint=hint, at=at)
+
+
 def add_line(error: HeadraceError, built_at: Mapping[str, str | None]) -> None:
     """Where no function of the user took part, the line that added the failing node helps. Nodes by their names."""
     places = (error.at or "").split(", ")
@@ -189,6 +202,9 @@ def add_line(error: HeadraceError, built_at: Mapping[str, str | None]) -> None:
 _LINE = re.compile(r"^(?!node |record ).*:\d+$")
 _PROCESSORS = (Processor, FixedKeyProcessor)
 _GO_ON = "Set processing.exception.handler to log_and_continue, or to your own, to go on without such records."
+_SKIP_UNREADABLE = (
+    "Set deserialization.exception.handler to log_and_continue, or to your own, to go on without such records."
+)
 _GO_ON_OR_CORRECT = f"{_GO_ON} Where the function is wrong, correct it and start again: nothing was skipped."
 _IS_IT_THE_SERDE = (
     "Does the function get the type that it expects? The serde of the source says which: text, without key_serde= and"

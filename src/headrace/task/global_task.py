@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.clock import now_ms
-from headrace.errors import StoreError, UnsupportedError
+from headrace.errors import UnsupportedError
 from headrace.metrics import StreamsMetrics
 from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext, TopicPartition
 from headrace.state.cache import ThreadCache
 from headrace.task.context import TaskContext
-from headrace.task.failures import note_part, text_of
+from headrace.task.failures import note_part, unreadable
 from headrace.task.handlers import (
     Decision,
     ErrorHandlerContext,
@@ -122,6 +122,5 @@ class GlobalTask:
         topic, partition, offset, timestamp, key, value, headers = record
         context = ErrorHandlerContext(topic, partition, offset, headers, node, TASK_ID, timestamp, key, value)
         if ask(self._deserialization_handler, context, record, error).decision is not Decision.RESUME:
-            message = f"the {part} of a record of a global topic could not be deserialized: {text_of(error)}"
-            raise StoreError(message, at=f"node {node}, record {topic}-{partition}@{offset}") from error
+            raise unreadable(error, part, record, node) from error
         self.context.metrics.drop("the record could not be deserialized")

@@ -10,15 +10,14 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from headrace.errors import HeadraceError, IllegalStateError, StreamsError
+from headrace.errors import IllegalStateError, StreamsError
 from headrace.instants import to_timestamp
 from headrace.metrics import Sensor
 from headrace.metrics.topic_count import TopicCount
 from headrace.processors.columns import Columns
 from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord, TopicPartition
-from headrace.serde.contract import OTHER_SERDE
 from headrace.task.context import TaskContext
-from headrace.task.failures import headline, note_part, place, text_of
+from headrace.task.failures import headline, note_part, place, text_of, unreadable
 from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
 from headrace.task.nodes import TaskSource
 from headrace.task.priority_queue import PriorityQueue
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
 FEW_RECORDS = 128
 """Records in columns that are not worth another try."""
 
-_SKIP_UNREADABLE = (
-    "Set deserialization.exception.handler to log_and_continue, or to your own, to go on without such records."
-)
 _EXTRACTOR = (
     "An extractor is called as extractor(record, partition_time) and returns whole milliseconds since 1970 (not the "
     "seconds of time.time()) or a datetime; a negative number drops the record."
@@ -284,30 +280,16 @@ class RecordQueue:
         topic, partition, offset, timestamp, key, value, headers = raw
         task, node = self._task, self.source.name
         context = ErrorHandlerContext(topic, partition, offset, headers, node, task.task_id, timestamp, key, value)
-        place = f"node {node}, record {topic}-{partition}@{offset}"
         try:
             response = ask(self._handler, context, raw, error)
         except Exception as fatal:
             message = f"the deserialization exception handler itself failed: {text_of(fatal)}"
-            raise StreamsError(message, at=place) from fatal
+            raise StreamsError(message, at=f"node {node}, record {topic}-{partition}@{offset}") from fatal
         if response.dead_letters:
             task.collector.send_dead_letters(response.dead_letters, node)
         if response.decision is not Decision.RESUME:
-            said = error.message if isinstance(error, HeadraceError) else text_of(error)
-            message = f"the {part} of a record could not be deserialized: {said}"
-            raise StreamsError(
-                message,
-                detail=getattr(error, "detail", None),
-                hint=_unreadable_hint(part, error),
-                at=place,
-            ) from error
+            raise unreadable(error, part, raw, node) from error
         task.metrics.drop("the record could not be deserialized")
-
-
-def _unreadable_hint(part: str, error: Exception) -> str:
-    """The serde comes first: most such records are what another one wrote."""
-    asked = getattr(error, "hint", None) or OTHER_SERDE
-    return " ".join((asked, *((f"Its source takes {part}_serde=.",) if "serde" in asked else ()), _SKIP_UNREADABLE))
 
 
 class PartitionGroup:

@@ -8,7 +8,7 @@ import pytest
 
 from headrace import serde as serdes
 from headrace.config import StreamsConfig
-from headrace.errors import ProcessingError, StoreError, UnsupportedError
+from headrace.errors import ProcessingError, StreamsError, UnsupportedError
 from headrace.processors.api import Processor, PunctuationType
 from headrace.records import RawRecord, Record, raw_record
 from headrace.state import stores
@@ -63,7 +63,7 @@ class Mute(Exception):
 def test_an_error_that_cannot_say_what_it_is_is_told_all_the_same() -> None:
     task = global_task()
     task._deserialization_handler = LogAndFailExceptionHandler().handle
-    with pytest.raises(StoreError, match=r"could not be deserialized: \(its __str__ raised RuntimeError\)"):
+    with pytest.raises(StreamsError, match=r"could not be deserialized: \(its __str__ raised RuntimeError\)"):
         task._on_unreadable(record(number(1)), "source", "value", Mute())
 
 
