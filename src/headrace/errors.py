@@ -10,16 +10,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from headrace.libraries import LIBRARIES
+from headrace.libraries import LIBRARIES, PACKAGE
 
 if TYPE_CHECKING:
     from types import FrameType
 
-_PACKAGE = str(Path(__file__).parent)
-_COMMANDS = f"{_PACKAGE}{os.sep}cli{os.sep}"
+_COMMANDS = f"{PACKAGE}cli{os.sep}"
 
 
 class HeadraceError(Exception):
@@ -227,7 +225,7 @@ def user_line() -> str | None:
     caller, frame = None, cast("FrameType | None", sys._getframe(1))
     while frame is not None and not frame.f_code.co_filename.startswith(_COMMANDS):
         file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE):
+        if not file.startswith(PACKAGE):
             if not file.startswith(LIBRARIES):
                 return f"{file}:{frame.f_lineno}"
             caller = caller or f"{file}:{frame.f_lineno}"

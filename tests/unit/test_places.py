@@ -11,7 +11,7 @@ import pytest
 
 from headrace import commands
 from headrace.errors import user_line
-from headrace.libraries import LIBRARIES
+from headrace.libraries import LIBRARIES, PACKAGE
 
 
 def called_from(*files: str) -> Any:
@@ -25,7 +25,7 @@ def called_from(*files: str) -> Any:
 
 
 COMMAND = str(Path(commands.__file__).parent / "cli" / "app.py")
-LIBRARY = f"{LIBRARIES[0]}/contextlib.py"
+LIBRARY = f"{LIBRARIES[0]}contextlib.py"
 
 
 @pytest.mark.parametrize("files", [("shop.py",), (LIBRARY, "shop.py"), (LIBRARY, "<frozen runpy>", "shop.py")])
@@ -33,8 +33,14 @@ def test_the_line_is_the_users_though_a_library_is_between(files: tuple[str, ...
     assert called_from(*files) == "shop.py:1"
 
 
+@pytest.mark.parametrize("place", [PACKAGE, LIBRARIES[0]])
+def test_a_directory_whose_name_begins_like_that_of_a_library_is_the_users(place: str) -> None:
+    program = f"{place.removesuffix('/')}2/shop.py"
+    assert called_from(program, LIBRARY, "start.py") == f"{program}:1"
+
+
 def test_a_program_that_is_installed_has_lines_too() -> None:
-    assert called_from(f"{LIBRARIES[0]}/shop.py", COMMAND) == f"{LIBRARIES[0]}/shop.py:1"
+    assert called_from(f"{LIBRARIES[0]}shop.py", COMMAND) == f"{LIBRARIES[0]}shop.py:1"
 
 
 def test_what_a_command_does_by_itself_is_no_line_of_the_user() -> None:
@@ -47,7 +53,7 @@ def test_a_reset_that_is_recommended_names_the_program(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "__main__", main)
     assert commands.reset("h:1") == "headrace reset app.py --broker h:1"
 
-    main.__file__ = f"{LIBRARIES[0]}/pytest/__main__.py"
+    main.__file__ = f"{LIBRARIES[0]}pytest/__main__.py"
     assert commands.reset("h:1") == "headrace reset app.py --broker h:1"
 
     main.__file__ = "/srv/shop.py"

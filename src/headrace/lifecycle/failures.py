@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from enum import Enum
-from pathlib import Path
 from types import TracebackType
 from typing import TypeAlias
 
 from headrace.errors import FencedError, HeadraceError, InternalError, is_debugging
+from headrace.libraries import PACKAGE
 
 log = logging.getLogger(__name__)
-
-_PACKAGE = str(Path(__file__).parent.parent)
 
 
 class StreamThreadExceptionResponse(Enum):
@@ -72,7 +70,7 @@ def without_internals(error: BaseException) -> BaseException:
 
 def _from_the_users(step: TracebackType | None) -> TracebackType | None:
     """The rest of a traceback from the first line on that is not ours."""
-    while step is not None and step.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+    while step is not None and step.tb_frame.f_code.co_filename.startswith(PACKAGE):
         step = step.tb_next
     return step
 

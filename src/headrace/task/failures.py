@@ -6,16 +6,13 @@ import re
 import traceback
 from collections.abc import Iterable, Mapping
 from itertools import dropwhile
-from pathlib import Path
 from types import FrameType, ModuleType
 
 from headrace.errors import HeadraceError, ProcessingError, StreamsError
-from headrace.libraries import LIBRARIES
+from headrace.libraries import LIBRARIES, PACKAGE
 from headrace.processors.api import FixedKeyProcessor, Processor
 from headrace.records import RawRecord, Record, RecordContext
 from headrace.serde.contract import OTHER_SERDE
-
-_PACKAGE = str(Path(__file__).parent.parent)
 
 QUITTING = (SystemExit, KeyboardInterrupt, GeneratorExit)
 """What a function may raise that is no Exception. Whoever runs the task says what it is; no handler does."""
@@ -66,14 +63,14 @@ def line_of(frame: FrameType | None) -> str | None:
 
 def line_in(steps: Iterable[tuple[str, int]]) -> str | None:
     """``file:line`` of the user's program in a whole stack of files and lines, outermost first; None without one."""
-    return _own_line(list(dropwhile(lambda step: not step[0].startswith(_PACKAGE), steps)))
+    return _own_line(list(dropwhile(lambda step: not step[0].startswith(PACKAGE), steps)))
 
 
 def _own_line(steps: list[tuple[str, int]]) -> str | None:
     run: list[tuple[str, int]] = []
     last_run = run
     for file, line in steps:
-        if file.startswith(_PACKAGE):
+        if file.startswith(PACKAGE):
             run = []
         else:
             run.append((file, line))
@@ -85,8 +82,8 @@ def _own_line(steps: list[tuple[str, int]]) -> str | None:
 
 def own_frames(error: BaseException) -> list[traceback.FrameSummary]:
     """Where ``error`` went through the functions that we called, outermost first."""
-    frames = dropwhile(lambda frame: not frame.filename.startswith(_PACKAGE), traceback.extract_tb(error.__traceback__))
-    return [frame for frame in frames if not frame.filename.startswith((_PACKAGE, *LIBRARIES))]
+    frames = dropwhile(lambda frame: not frame.filename.startswith(PACKAGE), traceback.extract_tb(error.__traceback__))
+    return [frame for frame in frames if not frame.filename.startswith((PACKAGE, *LIBRARIES))]
 
 
 def processing_error(
@@ -139,7 +136,7 @@ def _is_mistake(error: BaseException) -> bool:
 
 def _is_raised_here(error: BaseException) -> bool:
     frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and frames[-1].filename.startswith(_PACKAGE)
+    return bool(frames) and frames[-1].filename.startswith(PACKAGE)
 
 
 def headline(error: BaseException) -> str:
