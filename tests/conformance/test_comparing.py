@@ -116,7 +116,7 @@ def test_the_tasks_of_the_reference_write_per_key_what_the_driver_writes(case: A
         topology = Program(case).build()
         planned = topology.configured(settings)
         read = source_topics(planned) | {step["topic"] for step in case["inputs"] if "topic" in step}
-        topics = plan_topics(planned, dict.fromkeys(read, 1))
+        topics = plan_topics(planned, dict.fromkeys(read, 1), "h:1")
         tasks = TaskReference(topology, settings, WALL_CLOCK_MS, topics, lambda topic: 1, tmp_path / "tasks")
         written = [_everything(each, case) for each in (driver, tasks)]
     assert written[0]

@@ -79,7 +79,7 @@ def _step(b: StreamsBuilder, step: str, topic: str, streams: tuple[Any, Any], ta
 
 def planned(made: tuple[TopologyPlan, set[str]]) -> tuple[TopologyPlan, TopicPlan, LevelPlan]:
     topology, names = made
-    topics = plan_topics(topology, dict.fromkeys(names, 2))
+    topics = plan_topics(topology, dict.fromkeys(names, 2), "h:1")
     return topology, topics, plan_levels(topology, topics.sources)
 
 

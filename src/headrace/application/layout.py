@@ -38,10 +38,10 @@ class Application:
     config: StreamsConfig
     topics: TopicPlan
     levels: LevelPlan
+    address: str
+    """Of the broker, for commands that errors recommend."""
     outputs: Mapping[str, int] = field(default_factory=dict)
     """The topics that it writes to, as far as they are known beforehand, and how many partitions they have."""
-    address: str = "ADDRESS"
-    """Of the broker, for commands that errors recommend."""
 
     @property
     def id(self) -> str:
@@ -93,10 +93,10 @@ def lay_out(
     config = placed(StreamsConfig(settings), broker.address)
     configured = topology.configured(config)
     existing = broker.topics()
-    plan = plan_topics(configured, existing, address=broker.address)
+    plan = plan_topics(configured, existing, broker.address)
     if not is_to_run:
         check_existing(plan.internal, existing, {}, address=broker.address)
-    return Application(configured, config, plan, plan_levels(configured, plan.sources), address=broker.address)
+    return Application(configured, config, plan, plan_levels(configured, plan.sources), broker.address)
 
 
 def make_topics(application: Application, broker: Log, *, has_run: bool) -> Application:

@@ -23,10 +23,10 @@ class PartitionState:
     log_start: int
     log_end: int
     """One past the last record that may be read: the last stable offset."""
+    address: str
+    """Of the broker, for commands that errors recommend."""
     committed: int | None = None
     reset: ResetPolicy = DEFAULT
-    address: str = "ADDRESS"
-    """Of the broker, for commands that errors recommend."""
 
     @property
     def name(self) -> str:

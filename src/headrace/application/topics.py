@@ -72,12 +72,7 @@ class TopicPlan:
         return [(topic, task.partition) for topic in topics if task.partition < self.partitions[topic]]
 
 
-def plan_topics(
-    topology: TopologyPlan,
-    existing: Mapping[str, int | None],
-    *,
-    address: str = "ADDRESS",
-) -> TopicPlan:
+def plan_topics(topology: TopologyPlan, existing: Mapping[str, int | None], address: str) -> TopicPlan:
     """Decide the partitions of all internal topics of a configured topology.
 
     ``existing`` has the number of partitions of every topic there is; None, or no entry, means that there is no such

@@ -108,9 +108,9 @@ class Planner:
                 *place,
                 starts[place],
                 ends[place],
+                self._application.address,
                 committed[place].offset if place in committed else None,
                 policies[place[0]],
-                self._application.address,
             )
             for place in places
         ]

@@ -22,7 +22,7 @@ from headrace.broker.port import Owner
 from headrace.errors import ArgumentError, FencedError, LeaseHeldError
 from headrace.machine import boot_id
 
-_ended: set[tuple[object, ...]] = set()
+_ended: set[tuple[str, int, str, int]] = set()
 """The leases that this process has ended while their catalog could not be written, because the disk was full."""
 
 
@@ -38,9 +38,9 @@ class _Held(NamedTuple):
     expires: int
 
     @property
-    def identity(self) -> tuple[object, ...]:
-        """What stays the same however often it is renewed."""
-        return self[:-2]
+    def key(self) -> tuple[str, int, str, int]:
+        """Tells it from all others, those of another catalog too; renewing it changes nothing of that."""
+        return self.application, self.epoch, self.process, self.since_ms
 
 
 class CatalogLease:
@@ -62,10 +62,10 @@ class CatalogLease:
 
     def release(self) -> None:
         """Give it back. Where that cannot be written, this process, which knows of it, may take it all the same."""
-        _ended.add(self._held.identity)
+        _ended.add(self._held.key)
         with self._catalog.write() as connection:
             connection.execute("DELETE FROM leases WHERE application = ? AND epoch = ?", (self.application, self.epoch))
-        _ended.discard(self._held.identity)
+        _ended.discard(self._held.key)
 
     def __enter__(self) -> CatalogLease:
         return self
@@ -146,7 +146,7 @@ def _held(connection: sqlite3.Connection, application: str) -> _Held | None:
 def _is_live(held: _Held, now: int) -> bool:
     if not held.renewed <= now < held.expires:  # expired, or the machine was started again
         return False
-    return held.identity not in _ended and not has_ended(held.host, held.pid, held.process)
+    return held.key not in _ended and not has_ended(held.host, held.pid, held.process)
 
 
 def _owner(held: _Held) -> Owner:

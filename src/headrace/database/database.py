@@ -54,7 +54,7 @@ _JOURNALED = (
 _ONCE = (*_JOURNALED, st.InsertValues)
 """Statements of a script that are not executed again when the script is."""
 _TRIES = 3
-_SHOWN = (st.Print, st.Spool)
+_NOT_TRIED = (st.Print, st.Spool)
 """Statements about what is there when they are executed, and nothing that others could need."""
 Before = Callable[[st.Parsed], None]
 
@@ -216,7 +216,7 @@ class Database:
     def _try_all(self, statements: list[st.Parsed], session: Session) -> None:
         with self._lock:
             self._catch_up()
-            self.engine.try_all([each for each in statements if not isinstance(each.statement, _SHOWN)], session)
+            self.engine.try_all([each for each in statements if not isinstance(each.statement, _NOT_TRIED)], session)
 
     def _answers(
         self, statements: list[st.Parsed], session: Session, before: Before | None

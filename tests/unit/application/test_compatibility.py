@@ -25,7 +25,7 @@ TOPICS = {"lines": 2, "other": 2, "orders": 2, "users": 2, "rates": 2, "prices":
 def print_of(program: Program | TopologyPlan, topics: dict[str, int] | None = None, **settings: Any) -> Fingerprint:
     named = {name.replace("_", "."): value for name, value in settings.items()}
     topology = program if isinstance(program, TopologyPlan) else configured(program, named)
-    return fingerprint(topology, plan_topics(topology, {**TOPICS, **(topics or {})}))
+    return fingerprint(topology, plan_topics(topology, {**TOPICS, **(topics or {})}, "h:1"))
 
 
 def effects(upgrade: Upgrade) -> dict[str, Effect]:

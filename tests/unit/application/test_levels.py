@@ -22,7 +22,7 @@ from tests.unit.application.programs import (
 
 
 def levels_of(topology: TopologyPlan, existing: Mapping[str, int]) -> LevelPlan:
-    return plan_levels(topology, plan_topics(topology, existing).sources)
+    return plan_levels(topology, plan_topics(topology, existing, "h:1").sources)
 
 
 def read(program: Program, *topics: str) -> list[list[tuple[int, set[str]]]]:

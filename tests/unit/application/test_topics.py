@@ -32,7 +32,7 @@ def plan(program: Program, existing: Mapping[str, int | None], configs: Any = No
 
 
 def checked(topology: TopologyPlan, existing: Mapping[str, int | None], configs: Any = None) -> TopicPlan:
-    planned = plan_topics(topology, existing)
+    planned = plan_topics(topology, existing, "embedded:data")
     there = {topic: count for topic, count in existing.items() if count is not None}
     check_existing(planned.internal, there, configs or {}, address="embedded:data")
     return planned
@@ -115,7 +115,7 @@ def test_the_topics_of_a_foreign_key_join_follow_the_table_they_lead_to() -> Non
 
 def test_a_source_topic_that_serves_as_changelog_is_not_created() -> None:
     topology = configured(lambda b: b.table("users", store="users"), {"topology.optimization": "all"})
-    assert plan_topics(topology, {"users": 4}).internal == ()
+    assert plan_topics(topology, {"users": 4}, "embedded:data").internal == ()
 
 
 def test_global_tables_have_topics_but_no_tasks() -> None:
@@ -224,7 +224,7 @@ def test_explicit_numbers_that_are_joined_must_agree() -> None:
         topology.add_repartition_source(f"{name}-source", name, key_serde=None, value_serde=None)
     topology.copartition_sources(["left-source", "right-source"])
     with pytest.raises(TopologyError, match=r"repartition topics that are joined .* app-left: 2, app-right: 3"):
-        plan_topics(topology.configured(configured(word_count).config), {})
+        plan_topics(topology.configured(configured(word_count).config), {}, "embedded:data")
 
 
 def test_an_internal_topic_with_another_number_of_partitions_is_an_error() -> None:

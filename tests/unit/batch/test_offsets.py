@@ -14,7 +14,7 @@ EARLIEST, LATEST, NONE = (ResetPolicy(reset) for reset in (Reset.EARLIEST, Reset
 def state(
     topic: str, committed: int | None, log: tuple[int, int], partition: int = 0, **more: object
 ) -> PartitionState:
-    return PartitionState(topic, partition, *log, committed=committed, **more)  # type: ignore[arg-type]
+    return PartitionState(topic, partition, *log, "h:1", committed, **more)  # type: ignore[arg-type]
 
 
 def spans(plan: BatchPlan) -> dict[str, tuple[int, int]]:
