@@ -8,7 +8,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from headrace.serde.framing import frame, read_message_indexes, unframe, write_message_indexes
+from headrace.serde.framing import read_message_indexes, write_message_indexes
 from headrace.serde.registry import Schema, SchemaRegistry
 from headrace.sql.formats import connect
 from headrace.sql.formats.format_info import SCHEMA_NAME, ColumnsFormat, Feature
@@ -16,7 +16,7 @@ from headrace.sql.formats.protobuf_files import LoadedFile, file_of, load_file, 
 from headrace.sql.formats.protobuf_schemas import Nulls, connect_schema, file_of_schema, nulls_of
 from headrace.sql.formats.protobuf_text import ProtoFile, proto_text
 from headrace.sql.formats.protobuf_values import message_filler, message_reader, message_value
-from headrace.sql.formats.registered import ReadersById, WriterSchema, given_schema_id, registry_for
+from headrace.sql.formats.registered import RegisteredCodec
 from headrace.sql.schema import Column
 from headrace.sql.tree import types as sql
 from headrace.sql.tree.types import SqlType
@@ -105,52 +105,37 @@ class PlainProtobufCodec:
         return self._rows.read(data)
 
 
-class ProtobufCodec:
-    """Messages behind the id of their schema and the way to them in it."""
+class ProtobufCodec(RegisteredCodec):
+    """Messages behind the way to them in their schema."""
 
-    def __init__(
-        self, columns: Sequence[Column], format_: ColumnsFormat, registry: SchemaRegistry | None, is_key: bool
-    ) -> None:
-        known = registry_for(format_, registry)
-        self._format = format_
-        self._is_wrapped = Feature.UNWRAP not in format_.features
-        self._type = connect.row_type(columns, self._is_wrapped)
-        self._nulls = nulls_of(format_)
-        self._registry = known
-        schema_id = given_schema_id(format_)
-        schema = own_schema(columns, format_) if schema_id is None else known.schema_by_id(schema_id)
-        self._schema = WriterSchema(known, is_key, schema, schema_id)
-        self._readers = ReadersById(known, "PROTOBUF", self._readers_by_way)
+    kind = "PROTOBUF"
+    own_schema = staticmethod(own_schema)
 
     @cached_property
     def _writer(self) -> tuple[bytes, MessageRows]:
-        # Only when a row is written: what is only read need not fit.
-        loaded = load_schema(self._schema.schema, self._registry)
-        name = self._format.properties.get(SCHEMA_NAME) or loaded.file.names[0]
-        rows = MessageRows(loaded, name, self._type, self._is_wrapped, self._nulls)
+        loaded = load_schema(self._schema, self._registry)
+        rows = self._rows(loaded, self._format.properties.get(SCHEMA_NAME) or loaded.file.names[0])
         return write_message_indexes(rows.way), rows
 
-    def write(self, topic: str, row: Sequence[Any]) -> bytes | None:
+    def _payload(self, row: Sequence[Any]) -> bytes | None:
         indexes, rows = self._writer
         data = rows.write(row)
-        return None if data is None else frame(self._schema.id_for(topic), indexes + data)
+        return None if data is None else indexes + data
 
-    def read(self, topic: str, data: bytes) -> list[Any]:
-        schema_id, payload = unframe(data)
-        way, payload = read_message_indexes(payload)
-        row: list[Any] = self._readers[schema_id](way).read(payload)
-        return row
-
-    def _readers_by_way(self, schema: Schema) -> Callable[[tuple[int, ...]], MessageRows]:
+    def _reader(self, schema: Schema) -> Callable[[bytes], list[Any]]:
         loaded = load_schema(schema, self._registry)
         found: dict[tuple[int, ...], MessageRows] = {}
 
-        def rows(way: tuple[int, ...]) -> MessageRows:
+        def read(payload: bytes) -> list[Any]:
+            way, message = read_message_indexes(payload)
             if way not in found:
-                found[way] = MessageRows(loaded, loaded.at(way), self._type, self._is_wrapped, self._nulls)
-            return found[way]
+                found[way] = self._rows(loaded, loaded.at(way))
+            return found[way].read(message)
 
-        return rows
+        return read
+
+    def _rows(self, loaded: LoadedFile, name: str) -> MessageRows:
+        return MessageRows(loaded, name, self._type, self._is_wrapped, nulls_of(self._format))
 
 
 def codec(
