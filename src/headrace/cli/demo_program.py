@@ -55,9 +55,9 @@ def words_of(sentence: str) -> list[str]:
 class Sentences:
     """Appends sentences to the input, more and more of them, in a thread. Knows what it has appended."""
 
-    def __init__(self, broker: Broker, seed: int = 1) -> None:
+    def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._random = random.Random(seed)
+        self._random = random.Random(1)
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self.appended = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -23,15 +23,14 @@ _CONSUMER, _PRODUCER = "consumer-fetch-manager-metrics", "producer-metrics"
 class ClientMetrics:
     """Counts what batches report. Several threads may ask."""
 
-    def __init__(self, config: StreamsConfig, client_id: str, clock: Callable[[], int] | None = None) -> None:
-        self._metrics = StreamsMetrics.of(config, client_id, clock)
+    def __init__(self, config: StreamsConfig, client_id: str) -> None:
+        self._metrics = StreamsMetrics.of(config, client_id)
         self._commits = self._metrics.thread_sensor("commit")
         self._lock = threading.Lock()
         self._totals: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
         self._samples = {name: self._sampled(config) for name in ("read", "written", "dropped")}
         self._last: BatchReport | None = None
-        self._clock = clock or now_ms
 
     def take(self, report: BatchReport) -> None:
         values = {"read": report.records, "written": report.written, "dropped": sum(report.dropped.values())}
@@ -42,7 +41,7 @@ class ClientMetrics:
             self._dropped.update(report.dropped)
             self._last = report
             for name, value in values.items():
-                self._samples[name].record(value, self._clock())
+                self._samples[name].record(value, now_ms())
 
     def failed(self) -> None:
         with self._lock:
@@ -80,9 +79,9 @@ class ClientMetrics:
 
     def _rate(self, name: str) -> float:
         """Records per second: those of a batch on average, times batches per second."""
-        now_ms, samples = self._clock(), self._samples[name]
-        batches = samples.rate(now_ms)
-        return samples.average(now_ms) * batches if batches else 0.0
+        now, samples = now_ms(), self._samples[name]
+        batches = samples.rate(now)
+        return samples.average(now) * batches if batches else 0.0
 
     def _name(self, name: str, group: str, **tags: str) -> MetricName:
         return MetricName(name, group, (("client-id", self._metrics.client_id), *tags.items()))

@@ -10,7 +10,7 @@ import math
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,9 +25,7 @@ log = logging.getLogger(__name__)
 _TASK = re.compile(r"\d+_\d+")
 
 
-def clean_removed_tasks(
-    home: Path, own: Collection[str], delay_ms: int, clock: Callable[[], float] = time.time
-) -> list[str]:
+def clean_removed_tasks(home: Path, own: Collection[str], delay_ms: int) -> list[str]:
     """Remove the directories of tasks that are not in ``own`` and were not used for ``delay_ms``; their names.
 
     Which tasks there are changes when a topology does. Those of the present one stay, however long they were idle: in
@@ -35,7 +33,7 @@ def clean_removed_tasks(
     """
     removed = []
     for directory in _tasks(home):
-        if directory.name in own or 1000 * clock() - _last_used_ms(directory) <= delay_ms:
+        if directory.name in own or 1000 * time.time() - _last_used_ms(directory) <= delay_ms:
             continue
         if _remove(directory):
             log.info("removed the state of the task %s, unused for %d ms", directory.name, delay_ms)
@@ -43,14 +41,14 @@ def clean_removed_tasks(
     return removed
 
 
-def clean_outdated_tasks(home: Path, max_age_ms: int, clock: Callable[[], float] = time.time) -> list[str]:
+def clean_outdated_tasks(home: Path, max_age_ms: int) -> list[str]:
     """Remove what was not used for ``max_age_ms``, whoever owns it: compaction may have removed its tombstones.
 
     A task is in use while its application runs, whether or not it has anything to do.
     """
-    if 1000 * clock() - last_used_ms(home) <= max_age_ms:
+    if 1000 * time.time() - last_used_ms(home) <= max_age_ms:
         return []
-    return clean_removed_tasks(home, (), max_age_ms, clock)
+    return clean_removed_tasks(home, (), max_age_ms)
 
 
 def clean_up(home: Path) -> None:

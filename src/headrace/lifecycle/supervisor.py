@@ -45,7 +45,6 @@ class Supervisor:
         threads: int,
         is_paused: bool,
         give_up: Callable[[BaseException], None],
-        backoff: Backoff | None = None,
     ) -> None:
         self._engine = engine
         self._states = states
@@ -53,7 +52,7 @@ class Supervisor:
         self._threads = threads
         self._is_paused = is_paused
         self._give_up = give_up
-        self._backoff = backoff or Backoff()
+        self._backoff = Backoff()
         self._operating = LimitedLock("starting or stopping the engine", LONGEST_SECONDS)
         self._closing = threading.Event()
         self._answering = threading.Condition()

@@ -108,11 +108,11 @@ class StreamsMetrics:
             window_ms=config["metrics.sample.window.ms"],
         )
 
-    def for_task(self, task_id: str, thread_id: str | None = None) -> StreamsMetrics:
+    def for_task(self, task_id: str) -> StreamsMetrics:
         """The same metrics, as the task adds to them."""
         view = StreamsMetrics.__new__(StreamsMetrics)
         view.client_id = self.client_id
-        view.thread_id = thread_id or self.thread_id
+        view.thread_id = self.thread_id
         view.task_id = task_id
         view._registry = self._registry
         view._dropped = Counter()

@@ -109,9 +109,7 @@ def underlined(text: str, start: int, end: int) -> str:
     return f"    {line}\n    {' ' * column}{'^' * max(1, min(end - start, len(line) - column))}"
 
 
-def error_at(
-    text: str, start: int, end: int, code: str, message: str, *, detail: str | None = None, hint: str | None = None
-) -> SqlError:
+def error_at(text: str, start: int, end: int, code: str, message: str, *, hint: str | None = None) -> SqlError:
     """An error about ``text[start:end]``."""
     place, fragment = place_of(text, start), underlined(text, start, end)
-    return SqlError(code, message, place=place, fragment=fragment, detail=detail, hint=hint)
+    return SqlError(code, message, place=place, fragment=fragment, hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,13 @@ from headrace.sql.build.context import BuildContext
 from headrace.sql.engine.session import Session
 from headrace.sql.functions.registry import Registry
 from headrace.sql.planning.flow import Environment
+from headrace.sql.planning.plans import QueryPlan
 from headrace.sql.processing_log import ProcessingLog
 from headrace.sql.pull.plan import planned_pull, planned_transient
 from headrace.sql.pull.run import PullAnswers
-from headrace.sql.push.plan import PushPlan, is_tap
+from headrace.sql.push.plan import PushPlan
 from headrace.sql.schema import Schema
-from headrace.sql.tree.queries import Query
+from headrace.sql.tree.queries import Emit, Query
 from headrace.sql.tree.statements import InsertValues, Parsed, Select
 from tests.ksql.cases import Case
 from tests.ksql.declaring import declared_partitions, said_partitions
@@ -159,7 +161,7 @@ class RestRun(CaseRun):
 
     def _pushed(self, query: Query, plan: PushPlan, live: LiveQueries) -> Answer:
         plans = {id_: each.plan for id_, each in self.engine.queries.items()}
-        prefix = "SCALABLE_PUSH_QUERY_1" if is_tap(query, plans, self._settings) else "transient_1"
+        prefix = "SCALABLE_PUSH_QUERY_1" if _is_tap(query, plans, self._settings) else "transient_1"
         found = [
             (plan.gone(key) if row is None else row, row is None)
             for key, row in live.pushed(plan, self._settings)
@@ -168,3 +170,13 @@ class RestRun(CaseRun):
         if plan.limit is not None and len(found) >= plan.limit:
             return Answer(prefix, plan.columns, found[: plan.limit], LIMITED)
         return Answer(prefix, plan.columns, found, COMPLETE if query.emit is None else None)
+
+
+def _is_tap(query: Query, queries: Mapping[str, QueryPlan], settings: Mapping[str, Any]) -> bool:
+    """Whether the rows can be taken from what one running query writes: from now on, filtered and projected only."""
+    if str(settings.get("ksql.query.push.v2.enabled", False)).lower() != "true":
+        return False
+    starts_now = settings.get("auto.offset.reset", "latest") == "latest"
+    writers = [plan for plan in queries.values() if plan.sink == query.source.name]
+    others = (query.joins, query.window, query.group_by, query.partition_by, query.having)
+    return query.emit is Emit.CHANGES and starts_now and len(writers) == 1 and not any(others)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +10,11 @@ from headrace.sql.catalog.catalog import Catalog
 from headrace.sql.catalog.sources import WindowedKeys
 from headrace.sql.planning.flow import Environment
 from headrace.sql.planning.planner import result_of
-from headrace.sql.planning.plans import QueryPlan
 from headrace.sql.planning.schemas import schema_of
 from headrace.sql.planning.steps import Step, StreamSelect, TableSelect
 from headrace.sql.schema import WINDOW_BOUNDS, Schema
 from headrace.sql.tree.expressions import Column
-from headrace.sql.tree.queries import Emit, Query
+from headrace.sql.tree.queries import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +57,3 @@ def _parts_of_key(step: StreamSelect | TableSelect, environment: Environment) ->
     parts = [*key, *WINDOW_BOUNDS]
     names = [each.expression.name if isinstance(each.expression, Column) else None for each in step.select_expressions]
     return tuple(parts.index(name) if name in parts else None for name in names)
-
-
-def is_tap(query: Query, queries: Mapping[str, QueryPlan], settings: Mapping[str, Any]) -> bool:
-    """Whether the rows can be taken from what one running query writes: from now on, filtered and projected only."""
-    if str(settings.get("ksql.query.push.v2.enabled", False)).lower() != "true":
-        return False
-    starts_now = settings.get("auto.offset.reset", "latest") == "latest"
-    writers = [plan for plan in queries.values() if plan.sink == query.source.name]
-    others = (query.joins, query.window, query.group_by, query.partition_by, query.having)
-    return query.emit is Emit.CHANGES and starts_now and len(writers) == 1 and not any(others)

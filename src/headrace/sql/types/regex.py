@@ -62,7 +62,7 @@ class PatternError(ValueError):
 
 
 @lru_cache(maxsize=1000)
-def java_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def java_pattern(pattern: str) -> re.Pattern[str]:
     r"""The compiled expression; raises ``PatternError`` if it is none.
 
     >>> java_pattern("[a-c&&[^b]]+").fullmatch("acca") is not None
@@ -71,7 +71,7 @@ def java_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     'ab'
     """
     try:
-        return re.compile(_Translator(pattern).translated(), flags | re.ASCII)
+        return re.compile(_Translator(pattern).translated(), re.ASCII)
     except (re.error, RecursionError, OverflowError) as error:
         message = f"{pattern!r} is no regular expression: {error}"
         raise PatternError(message) from None
