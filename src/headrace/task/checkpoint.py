@@ -44,8 +44,17 @@ def write_checkpoint(path: Path, offsets: Mapping[TopicPartition, int], *, at: V
         lines += [f"{_AT} {place} {number}" for place, number in enumerate(at)]
         lines[1] = str(len(lines) - 1)
         lines.append(f"{_CHECKSUM} 0 {_checksum(lines)}")
-    text = "\n".join(lines) + "\n"
-    draft = path.with_name(path.name + ".tmp")
+    replace_text(path, "\n".join(lines) + "\n")
+
+
+def draft_of(path: Path) -> Path:
+    """Where a file is written before it takes the place of the one at ``path``."""
+    return path.with_name(f"{path.name}.tmp")
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replace a file at once: it survives a crash of the machine as the old or as the new one."""
+    draft = draft_of(path)
     with explained(path, len(text)):
         with draft.open("w", encoding="utf-8") as file:
             file.write(text)

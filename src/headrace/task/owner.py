@@ -7,19 +7,17 @@ state of each other for their own where they share a ``state.dir``.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import uuid
 from pathlib import Path
 
-from headrace.state.rocksdb.failures import explained
 from headrace.state.shared_memory import memory_directory
+from headrace.task.checkpoint import draft_of, replace_text
 from headrace.task.lock import FILE_NAME as LOCK
 
 log = logging.getLogger(__name__)
 
 FILE_NAME = ".state-id"
-_DRAFT = f"{FILE_NAME}.tmp"
 
 
 def new_state_id(address: str) -> str:
@@ -33,20 +31,14 @@ def claim(directory: Path, state_id: str) -> None:
     known = _read(path)
     if known == state_id:
         return
-    found = [each for each in directory.iterdir() if each.name not in {LOCK, FILE_NAME, _DRAFT}]
+    found = [each for each in directory.iterdir() if each.name not in {LOCK, FILE_NAME, draft_of(path).name}]
     # Of the same broker: left by a run that ended before its first commit, or from before a reset.
     if found and _address(known) != _address(state_id):
         log.warning("removing the state in %s: %s", directory, _whose(known))
     for each in found:
         shutil.rmtree(each) if each.is_dir() else each.unlink()
     shutil.rmtree(memory_directory(directory), ignore_errors=True)
-    draft = path.with_name(_DRAFT)
-    with explained(path, len(state_id)):
-        with draft.open("w", encoding="ascii") as file:
-            file.write(state_id)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
+    replace_text(path, state_id)
 
 
 def _read(path: Path) -> str:
