@@ -37,7 +37,7 @@ def not_negative(duration: Duration, name: str) -> int:
     return ms
 
 
-def timeout_seconds(timeout: Duration | None, name: str = "timeout") -> float | None:
+def timeout_seconds(timeout: Duration | None) -> float | None:
     """How long to wait at most, in seconds; None stays None.
 
     A whole number means milliseconds, as everywhere. One of less than a second is refused: Python's own waits count in
@@ -48,12 +48,9 @@ def timeout_seconds(timeout: Duration | None, name: str = "timeout") -> float | 
     """
     if timeout is None:
         return None
-    ms = to_ms(timeout, name)
-    if ms < 0:
-        message = f"{name} cannot be negative"
-        raise ArgumentError(message)
+    ms = not_negative(timeout, "timeout")
     if not isinstance(timeout, timedelta) and 0 < ms < _SECOND_MS:
-        message = f"{name}={ms} would be {ms} milliseconds, and looks like seconds"
-        hint = f"Say what it is: {name}=timedelta(seconds={ms}), or timedelta(milliseconds={ms})."
+        message = f"timeout={ms} would be {ms} milliseconds, and looks like seconds"
+        hint = f"Say what it is: timeout=timedelta(seconds={ms}), or timedelta(milliseconds={ms})."
         raise ArgumentError(message, hint=hint)
     return ms / _SECOND_MS

@@ -221,7 +221,7 @@ class RuntimeNodeContext(Face):
         """Hand ``record`` to all children, in the order they were attached, or to the one called ``child``."""
         task = self._task
         if not task.is_active:
-            raise self._out_of_scope("forward")
+            raise self._out_of_scope()
         targets = self._children if child is None else (self._child(child, record),)
         timestamp, headers = task.timestamp, task.headers
         if task.origin is None or (record.timestamp == timestamp and record.headers is headers):
@@ -239,7 +239,7 @@ class RuntimeNodeContext(Face):
         """``forward`` to all children without making a ``Record`` first; some children can do without one."""
         task = self._task
         if not task.is_active:
-            raise self._out_of_scope("forward")
+            raise self._out_of_scope()
         held_timestamp, held_headers = task.timestamp, task.headers
         if task.origin is None or (timestamp == held_timestamp and headers is held_headers):
             for take in self._takes:
@@ -383,9 +383,9 @@ class RuntimeNodeContext(Face):
         message = f"{self.node_name} forwarded a record before all nodes were initialised"
         raise IllegalStateError(message, hint="Do not forward in init(); schedule a punctuation there instead.")
 
-    def _out_of_scope(self, call: str) -> StreamsError:
+    def _out_of_scope(self) -> StreamsError:
         return StreamsError(
-            f"{call}() of {self.node_name} was called from outside its task",
+            f"forward() of {self.node_name} was called from outside its task",
             hint="Call it inside process() or a punctuation; is one processor object shared by several nodes or tasks?",
         )
 
@@ -403,11 +403,6 @@ class GlobalNodeContext(RuntimeNodeContext):
         if child is not None:
             raise UnsupportedError("a global processor cannot choose whom to forward to")
         RuntimeNodeContext.forward(self, record)
-
-    def schedule(
-        self, interval: Duration, punctuation: PunctuationType, callback: Punctuator, start: int | None = None
-    ) -> Cancellable:
-        raise UnsupportedError("a global processor cannot schedule punctuations")
 
     @property
     def current_stream_time_ms(self) -> int:

@@ -98,10 +98,8 @@ _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SI
 
 
 def failure(error: KafkaError, what: str, address: str, identity: Identity) -> HeadraceError:
-    """Our error for librdkafka's: by what the caller can do about it."""
+    """Our error for librdkafka's where the cluster answered: by what the caller can do about it."""
     code, detail = error.code(), f"{error.str()} ({error.name()})"
-    if code in UNREACHABLE:
-        return unreachable(what, address, detail)
     if code in DENIED:
         return denied(what, identity, detail)
     if code in CREDENTIALS:

@@ -21,17 +21,17 @@ _DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 SHORT, FULL, NARROW = "short", "full", "narrow"
 
 
-def _styles(full: list[str], first: int) -> dict[str, dict[int, str]]:
+def _styles(full: list[str]) -> dict[str, dict[int, str]]:
     return {
-        SHORT: {number: name[:3] for number, name in enumerate(full, first)},
-        FULL: dict(enumerate(full, first)),
-        NARROW: {number: name[0] for number, name in enumerate(full, first)},
+        SHORT: {number: name[:3] for number, name in enumerate(full, 1)},
+        FULL: dict(enumerate(full, 1)),
+        NARROW: {number: name[0] for number, name in enumerate(full, 1)},
     }
 
 
 NAMES: dict[str, dict[str, dict[int, str]]] = {
-    "MONTH_OF_YEAR": _styles(_MONTHS, 1),
-    "DAY_OF_WEEK": _styles(_DAYS, 1),
+    "MONTH_OF_YEAR": _styles(_MONTHS),
+    "DAY_OF_WEEK": _styles(_DAYS),
     "AMPM_OF_DAY": {SHORT: {0: "AM", 1: "PM"}},
     "ERA": {SHORT: {0: "BC", 1: "AD"}, FULL: {0: "Before Christ", 1: "Anno Domini"}, NARROW: {0: "B", 1: "A"}},
     "QUARTER_OF_YEAR": {
