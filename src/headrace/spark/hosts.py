@@ -122,7 +122,9 @@ def _started(path: Path, silent_seconds: float) -> Wire:
     deadline = time.monotonic() + _START_SECONDS
     while (host := call(path, silent_seconds)) is None:
         if time.monotonic() > deadline:
-            message = f"no host began to listen at {path} within {_START_SECONDS:g} s"
+            process = process_at(path)
+            who = f"the host, process {process}, did not begin" if process else "no host began"
+            message = f"{who} to listen at {path} within {_START_SECONDS:g} s"
             raise StreamsError(message)
         time.sleep(_LOOK_SECONDS)
     return host

@@ -105,13 +105,15 @@ def test_what_a_function_forked_does_not_keep_the_place_of_its_host() -> None:
     make_private(path.parent)
     dead = os.fork()
     if not dead:
-        os.setsid()
-        with sign_on(path):
-            # It is killed; what it forked has its files.
-            if os.fork():
-                os.kill(os.getpid(), signal.SIGKILL)
-            time.sleep(60)
-        os._exit(0)
+        try:
+            os.setsid()
+            with sign_on(path):
+                # It is killed; what it forked has its files.
+                if os.fork():
+                    os.kill(os.getpid(), signal.SIGKILL)
+                time.sleep(60)
+        finally:
+            os._exit(1)
     os.waitpid(dead, 0)
     try:
         with host_of(run, 0, 5.0) as host:
