@@ -8,7 +8,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.serde.contract import shorten_text
+
 _LOGGER = logging.getLogger("headrace.sql.processing")
+_LONGEST = 1000
+"""Characters of a cause: it may quote the value, and that may be a megabyte."""
+_OURS = "headrace.sql."
+"""How modules begin that are the code of expressions and formats, or are called by it."""
+_REPEATED = 20
+"""Calls in which one that repeats itself comes again."""
 _NULL_MET = ("NoneType", "expected string or bytes-like object", "an operand is null")
 
 
@@ -55,19 +63,25 @@ class PartLog:
 
 def cause_of(error: BaseException) -> str:
     """Why something failed: in the words of SQL where an expression did, in Python's where a function of a user did."""
-    if _is_ours(error):
+    *_, innermost = _modules(error)
+    if innermost.startswith(_OURS):
         if isinstance(error, TypeError) and any(words in str(error) for words in _NULL_MET):
             return "an operand is null"
         if isinstance(error, ZeroDivisionError):
             return "division by zero"
         if isinstance(error, decimal.DecimalException):
             return "the exact result has more digits than its type"
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    # It is raised wherever the stack happens to end: what calls itself is before that.
+    repeated = _modules(error)[-_REPEATED:]
+    if isinstance(error, RecursionError) and any(each.startswith((_OURS, "json.")) for each in repeated):
+        return "the value is nested too deep"
+    return shorten_text(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__, _LONGEST)
 
 
-def _is_ours(error: BaseException) -> bool:
-    """Whether it comes from the code that an expression became, or from what that calls."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
+def _modules(error: BaseException) -> list[str]:
+    """The modules that the error went through, the one that raised it last."""
+    found, at = [""], error.__traceback__
+    while at is not None:
+        found.append(str(at.tb_frame.f_globals.get("__name__")))
         at = at.tb_next
-    return at is not None and str(at.tb_frame.f_globals.get("__name__")).startswith("headrace.sql.")
+    return found

@@ -118,6 +118,8 @@ class KeySerde(RowSerde):
 def _reason(error: Exception) -> str:
     if isinstance(error, SerializationError):
         return error.message
+    if isinstance(error, RecursionError):
+        return "it is nested too deep"
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 

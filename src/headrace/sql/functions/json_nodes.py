@@ -49,9 +49,11 @@ def parse(text: str) -> Any:
         return MISSING
     try:
         value, end = _DECODER.raw_decode(text, start)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         message = f"{text!r} is not JSON: {error}"
         raise ValueError(message) from None
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
     if not isinstance(value, str | list | dict) and not _ends(text, end, value):
         message = f"{text!r} is not JSON: what follows {text[start:end]} is not separated"
         raise ValueError(message)

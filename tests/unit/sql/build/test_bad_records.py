@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import count
 from typing import Any
 
@@ -64,6 +65,25 @@ def test_a_record_that_cannot_be_read_is_told_and_skipped(format_: str, good: by
         "CSAS_O_0.KsqlTopic.Source.deserializer: the value of a record of topic in cannot be read as"
     )
     assert reason in line
+
+
+@pytest.mark.parametrize("depth", [400, 2_000, 50_000])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"x":', "}")])
+@pytest.mark.parametrize(
+    ("column", "selected"), [("A STRING", "A"), ("A STRING", "JSON_CONCAT(A, '[]')"), ("A ARRAY<STRING>", "A")]
+)
+def test_a_value_that_is_nested_too_deep_is_told_as_such(
+    column: str, selected: str, opening: str, closing: str, depth: int
+) -> None:
+    deep = f"{opening * depth}1{closing * depth}"
+    value = {"A STRING": deep, "A ARRAY<STRING>": f"[{deep}]"}[column] if selected == "A" else json.dumps(deep)
+    text = f"CREATE STREAM S (K STRING KEY, {column}) WITH (KAFKA_TOPIC='in', VALUE_FORMAT='JSON');"
+    query = f"CREATE STREAM O AS SELECT K, {selected} AS B FROM S;"
+    written, told = run(text + query, [(b"k", f'{{"A":{value}}}'.encode()), (b"k", b"{}")])
+
+    assert written[-1] == b'{"B":null}'
+    assert "nested too deep" in told[0]
+    assert "RecursionError" not in told[0]
 
 
 def test_a_key_that_cannot_be_read_is_told_and_skipped() -> None:
