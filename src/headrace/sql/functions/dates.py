@@ -81,7 +81,7 @@ def convert_zone(moment: int | None, from_: str | None, to: str | None) -> int |
     if moment is None or from_ is None or to is None:
         return None
     seconds = moment // 1000
-    return moment + (zone_of(to).offset_at(seconds) - zone_of(from_).offset_at(seconds)) * 1000
+    return moment + (zone_of(to).offset_since_1900(seconds) - zone_of(from_).offset_since_1900(seconds)) * 1000
 
 
 # Numbers

@@ -15,6 +15,8 @@ _CYCLE_SECONDS = 146_097 * 86_400
 """400 years, after which the calendar repeats itself."""
 _FIRST, _LAST = -62_135_596_800 + 86_400 * 2, 253_402_300_799 - 86_400 * 2
 """Seconds that Python's datetime can tell, with room for an offset."""
+_1900 = -2_208_988_800
+_LOCAL_MEAN_TIME = "LMT"
 _OFFSET = re.compile(r"([+-])([0-9]{1,2})(?::?([0-9]{2})(?::?([0-9]{2}))?)?", re.ASCII)
 _PREFIXED = re.compile(r"(UTC|GMT|UT)([+-].*)", re.ASCII)
 _NOT_IN_JAVA = frozenset({"EST", "MST", "HST", "Factory", "localtime", "posixrules"})
@@ -33,8 +35,13 @@ class Zone:
     def offset_at(self, epoch_seconds: int) -> int:
         if self.fixed is not None:
             return self.fixed
-        moment = _EPOCH.replace(tzinfo=timezone.utc) + timedelta(seconds=_within(epoch_seconds))
-        return _seconds(moment.astimezone(self.rules).utcoffset())
+        return _seconds(self._moment(epoch_seconds).utcoffset())
+
+    def offset_since_1900(self, epoch_seconds: int) -> int:
+        """As java.util.TimeZone has it: before 1900 there was no local mean time, but the standard time of today."""
+        if self.fixed is not None or epoch_seconds >= _1900:
+            return self.offset_at(epoch_seconds)
+        return _seconds(_times_of_today(self)[0].utcoffset())
 
     def offset_of_local(self, local_seconds: int) -> int:
         """The offset of a local time, given as if it were UTC."""
@@ -43,15 +50,34 @@ class Zone:
         return _seconds(self._local(local_seconds).utcoffset())
 
     def short_name(self, epoch_seconds: int) -> str:
-        moment = _EPOCH.replace(tzinfo=timezone.utc) + timedelta(seconds=_within(epoch_seconds))
-        return moment.astimezone(self.rules).tzname() or self.name
+        """As in Java that of today for standard and for daylight saving time, whatever it was called then."""
+        moment = self._moment(epoch_seconds)
+        name, standard, daylight = (each.tzname() or self.name for each in (moment, *_times_of_today(self)))
+        if name in (standard, daylight):
+            return name
+        # Where today's name is an offset, it would be a wrong one then.
+        if not moment.dst() and (standard.isalpha() or name == _LOCAL_MEAN_TIME):
+            return standard
+        return daylight if moment.dst() and daylight != standard else name
 
     @property
     def is_offset(self) -> bool:
         return self.fixed is not None
 
+    def _moment(self, epoch_seconds: int) -> datetime:
+        moment = _EPOCH.replace(tzinfo=timezone.utc) + timedelta(seconds=_within(epoch_seconds))
+        return moment.astimezone(self.rules)
+
     def _local(self, local_seconds: int) -> datetime:
         return (_EPOCH + timedelta(seconds=_within(local_seconds))).replace(tzinfo=self.rules)
+
+
+@lru_cache(maxsize=1000)
+def _times_of_today(zone: Zone) -> tuple[datetime, datetime]:
+    """A time at which clocks show standard time, and one of daylight saving time if there is any, by today's rules."""
+    year = [datetime(2037, 1, 1, tzinfo=timezone.utc) + timedelta(weeks=2 * number) for number in range(26)]
+    by_offset = sorted((each.astimezone(zone.rules) for each in year), key=lambda each: _seconds(each.utcoffset()))
+    return by_offset[0], by_offset[-1]
 
 
 def _within(seconds: int) -> int:

@@ -15,6 +15,8 @@ from tests.unit.sql.functions.test_strings import NULL, nulls
 DAY = 86_400_000
 MARCH = 1_614_938_649_123
 """2021-03-05T10:04:09.123Z, a Friday."""
+IN_1850 = -3_786_825_600_000
+"""1850-01-01T00:00:00Z, when clocks showed local mean time."""
 
 CASES: Cases = {
     "TIMESTAMPADD(UNIT, INTEGER, TIMESTAMP)": [
@@ -51,6 +53,7 @@ CASES: Cases = {
     "CONVERT_TZ(TIMESTAMP, STRING, STRING)": [
         ((0, "UTC", "+02:00"), 7_200_000),
         ((1_625_097_600_000, "America/Los_Angeles", "Europe/Berlin"), 1_625_097_600_000 + 9 * 3_600_000),
+        ((IN_1850, "UTC", "Europe/Berlin"), IN_1850 + 3_600_000),
         ((0, "Nowhere", "UTC"), FAILS),
         *nulls(3, (0, "UTC", "UTC")),
     ],
@@ -67,6 +70,7 @@ CASES: Cases = {
         ((MARCH, "EEE, d MMM yyyy h:mm a z", "America/Los_Angeles"), "Fri, 5 Mar 2021 2:04 AM PST"),
         ((MARCH, "HH XXX VV", "Asia/Kolkata"), "15 +05:30 Asia/Kolkata"),
         ((MARCH, "zzzz", "America/New_York"), "Eastern Standard Time"),
+        ((IN_1850, "HH:mm:ss XXX XXXXX OOOO z", "Europe/Berlin"), "00:53:28 +00:53 +00:53:28 GMT+00:53:28 CET"),
         ((0, "HH", "Nowhere"), FAILS),
         *nulls(3, (0, "yyyy", "UTC")),
     ],
@@ -100,6 +104,7 @@ CASES: Cases = {
     "PARSE_TIMESTAMP(STRING, STRING, STRING)": [
         (("2021-07-01 00", "yyyy-MM-dd HH", "Europe/Berlin"), 1_625_090_400_000),
         (("2021-07-01 00 Z", "yyyy-MM-dd HH X", "Europe/Berlin"), 1_625_097_600_000),
+        (("1850-01-01 00:53:28", "yyyy-MM-dd HH:mm:ss", "Europe/Berlin"), IN_1850),
         (("2021", "yyyy", "Nowhere"), FAILS),
         *nulls(3, ("2021", "yyyy", "UTC")),
     ],

@@ -122,3 +122,47 @@ def test_years_that_python_does_not_know_have_the_offsets_of_years_that_it_does(
     assert berlin.offset_at(summer) == 7200
     assert berlin.offset_of_local(summer) == 7200
     assert berlin.offset_at(days_of(-5000, 7, 1) * 86_400) == 3208  # local mean time
+
+
+_1850, _1895, _1900, _JULY_1918, _JULY_1943 = (
+    -3_786_825_600,
+    -2_366_755_200,
+    -2_208_988_800,
+    -1_625_356_800,
+    -836_438_400,
+)
+
+
+@pytest.mark.parametrize(
+    ("zone", "local_mean_time", "since_1900"),
+    [
+        ("Europe/Berlin", 3208, 3600),
+        ("Europe/Dublin", -1521, 0),
+        ("Africa/Algiers", 732, 3600),
+        ("Africa/Casablanca", -1820, 0),
+        ("Asia/Kolkata", 21_208, 19_800),
+        ("America/New_York", -17_762, -18_000),
+        ("+02:00:01", 7201, 7201),
+    ],
+)
+def test_before_1900_a_zone_has_two_offsets_as_in_java(zone: str, local_mean_time: int, since_1900: int) -> None:
+    found = zone_of(zone)
+    assert (found.offset_at(_1850), found.offset_since_1900(_1850)) == (local_mean_time, since_1900)
+    assert found.offset_of_local(_1850 + local_mean_time) == local_mean_time
+    assert found.offset_since_1900(_1900 - 1) == since_1900
+    assert found.offset_since_1900(_1900) == found.offset_at(_1900)
+
+
+@pytest.mark.parametrize(
+    ("zone", "seconds", "name"),
+    [
+        ("Europe/Berlin", _1850, "CET"),
+        ("Asia/Kolkata", _1895, "IST"),
+        ("Europe/Paris", _1895, "CET"),
+        ("Europe/Paris", _JULY_1918, "CEST"),
+        ("Europe/London", _JULY_1943, "BST"),
+        ("America/New_York", _JULY_1943, "EDT"),
+    ],
+)
+def test_a_zone_is_called_what_it_is_called_today_as_in_java(zone: str, seconds: int, name: str) -> None:
+    assert zone_of(zone).short_name(seconds) == name
