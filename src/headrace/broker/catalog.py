@@ -128,8 +128,7 @@ class Catalog:
     def write(self) -> Iterator[sqlite3.Connection]:
         """One transaction that changes the catalog; nobody else writes meanwhile. An exception undoes it."""
         connection = self._connection()
-        with _explained(self.path):
-            connection.execute("BEGIN IMMEDIATE")
+        transaction = self._begin(connection, "BEGIN IMMEDIATE")
         connection.begin_sealing()
         try:
             self.check_in_place()
@@ -138,8 +137,7 @@ class Catalog:
                 commits = connection.seal()
                 connection.execute("COMMIT")
         except BaseException as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+            _undo(connection, transaction)
             if connection.interruption is not None:
                 raise connection.interruption from error
             if isinstance(error, sqlite3.Error):
@@ -155,12 +153,21 @@ class Catalog:
         """One moment of the catalog, however many questions are asked. Keep it short: it holds back checkpoints."""
         self.check_in_place()
         connection = self._connection()
+        transaction = self._begin(connection, "BEGIN")
         with _explained(self.path):
-            connection.execute("BEGIN")
             try:
                 yield connection
             finally:
+                _undo(connection, transaction)
+
+    def _begin(self, connection: SealedConnection, how: str) -> object:
+        with _explained(self.path):
+            # Ctrl-C between any two calls may have left one; who began it may still end it, and must not end this one.
+            if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            connection.execute(how)
+        connection.transaction = object()
+        return connection.transaction
 
     def verify(self) -> None:
         """Refuse a catalog that does not say what was written: CorruptLogError."""
@@ -207,6 +214,7 @@ class Catalog:
             self._local = threading.local()
         if self._pid == os.getpid():
             for connection in connections:
+                connection.transaction = None
                 connection.close()
 
     def _connection(self) -> SealedConnection:
@@ -298,6 +306,11 @@ class Catalog:
 
 def _opened_lock(path: Path) -> int:
     return os.open(path.with_name(".lock"), os.O_RDWR | os.O_CREAT, FILE_MODE)
+
+
+def _undo(connection: SealedConnection, transaction: object) -> None:
+    if connection.transaction is transaction and connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 @contextmanager

@@ -61,6 +61,8 @@ class SealedConnection(sqlite3.Connection):
         self.create_function("headrace_note", -1, self._note)
         # Otherwise a row that INSERT OR REPLACE removes goes unseen.
         self.execute("PRAGMA recursive_triggers = ON")
+        self.transaction: object = None
+        """Tells the transaction that runs from those that were left without an end."""
         self._folded: int | None = None
         self.interruption: BaseException | None = None
         """What a signal raised while SQLite called us: SQLite tells only that something was."""
