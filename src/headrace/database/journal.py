@@ -22,6 +22,7 @@ from headrace.database.deciding import decide
 from headrace.database.names import NOTE, Names
 from headrace.database.positions import Starts
 from headrace.errors import CorruptLogError, LeaseHeldError, TopicExistsError
+from headrace.lifecycle.signals import signals_later
 from headrace.sql.engine.ports import NewRecord as InsertedRecord
 from headrace.sql.planning.as_json import plan_as_json, plan_from_json
 from headrace.sql.planning.plans import StatementPlan
@@ -109,11 +110,15 @@ class Journal:
         if self._lease is not None:
             yield
             return
-        with self._turn() as self._lease:
+        try:
             try:
+                self._take_turn()
                 yield
             finally:
-                self._lease = None
+                self._give_turn_back()
+        finally:
+            # Ctrl-C may have come just before it was.
+            self._give_turn_back()
 
     def write(self, records: Sequence[NewRecord]) -> None:
         """Append records to any topics, all or none of them; FencedError where another process has the turn now."""
@@ -166,18 +171,27 @@ class Journal:
         self._own.remove(text)
         return True
 
-    def _turn(self) -> Lease:
+    def _take_turn(self) -> None:
         """Taken when nobody has it. Who keeps it too long loses it, where the broker fences."""
         until = time.monotonic() + _WAIT_SECONDS
         while self._broker.lease_owner(self._writer) is not None and time.monotonic() < until:
             time.sleep(_LOOK_SECONDS)
         while True:
             try:
-                return self._broker.acquire_lease(self._writer, note=NOTE)
+                # Whoever takes it has it: an interrupt must not come between.
+                with signals_later():
+                    self._lease = self._broker.acquire_lease(self._writer, note=NOTE)
+                return
             except LeaseHeldError:
                 if time.monotonic() > until:
                     raise
                 time.sleep(_LOOK_SECONDS)
+
+    def _give_turn_back(self) -> None:
+        with signals_later():
+            lease, self._lease = self._lease, None
+            if lease is not None:
+                lease.release()
 
     def _read(self, offset: int, text: bytes) -> Entry:
         try:

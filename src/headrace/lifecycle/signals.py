@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM)
 
@@ -43,3 +44,30 @@ def stop_signals() -> Iterator[StopWish]:
     finally:
         for number, handler in earlier.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def signals_later() -> Iterator[None]:
+    """Let SIGTERM and Ctrl-C come when the block has ended: for what is short, and must be done whole."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    earlier: dict[int, Any] = {
+        each: signal.signal(each, lambda *signalled: came.append(signalled)) for each in _STOPPING
+    }
+    try:
+        yield
+    finally:
+        for number, handler in earlier.items():
+            signal.signal(number, handler)
+        for number, frame in came:
+            _handle(earlier[number], number, frame)
+
+
+def _handle(handler: Any, number: int, frame: FrameType | None) -> None:
+    """As it would have been when the signal came."""
+    if callable(handler):
+        handler(number, frame)
+    else:
+        signal.raise_signal(number)

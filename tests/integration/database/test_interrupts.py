@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -44,6 +45,7 @@ STATEMENTS = (
     "TERMINATE ALL;",
 )
 JOURNAL = "database/journal.py"
+TAKING_TURNS = (JOURNAL, "broker/leases.py", "lifecycle/signals.py", "contextlib.py")
 TAKING_EFFECT = ("sql/engine/engine.py", "database/queries.py", "database/forgetting.py")
 
 
@@ -97,6 +99,39 @@ def test_whatever_is_interrupted_this_process_knows_what_the_journal_says(tmp_pa
         assert set(database._queries._apps) == set(states)
     with opened(tmp_path) as again:
         assert known(again) == expected
+
+
+@contextmanager
+def signalled(line: int) -> Iterator[list[int]]:
+    """Ctrl-C at that line of what takes and gives back the turn of the journal."""
+    left = [line]
+
+    def on_line(frame: FrameType, event: str, _: object) -> Any:
+        if event == "line" and frame.f_code.co_filename.endswith(TAKING_TURNS):
+            left[0] -= 1
+            if left[0] == 0:
+                signal.raise_signal(signal.SIGINT)
+        return on_line
+
+    before = sys.gettrace()
+    sys.settrace(on_line)
+    try:
+        yield left
+    finally:
+        sys.settrace(before)
+
+
+def test_wherever_the_journal_is_interrupted_its_turn_is_given_back(tmp_path: Path) -> None:
+    with opened(tmp_path, runs_queries=False) as database:
+        line = 0
+        while True:
+            line += 17
+            with suppress(KeyboardInterrupt), signalled(line) as left:
+                database.execute("CREATE TYPE IF NOT EXISTS money AS DECIMAL(10, 2); DROP TYPE IF EXISTS money;")
+            assert database.broker.lease_owner(database.names.writer) is None
+            if left[0] > 0:
+                break
+        assert line > 100
 
 
 def test_a_query_that_cannot_be_cleared_away_is_dropped_all_the_same(
