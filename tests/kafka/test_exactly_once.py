@@ -69,6 +69,14 @@ def test_a_driver_that_is_killed_while_it_decides(tally: Tally, point: str) -> N
     tally.check()
 
 
+def test_what_a_killed_driver_left_open_keeps_nobody_waiting_who_only_looks(tally: Tally) -> None:
+    tally.send(120)
+    _killed(tally, f"{crash_points.BEFORE_DECISION}:2")
+    tally.timeout_ms = 5_000
+    with closing(tally.broker()) as broker:
+        assert tally.name in broker.applications()
+
+
 @pytest.mark.parametrize("point", _PUBLICATION)
 def test_a_process_that_is_killed_between_the_decision_and_the_end_of_publication(tally: Tally, point: str) -> None:
     tally.send(120)

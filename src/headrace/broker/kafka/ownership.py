@@ -190,7 +190,7 @@ class KafkaOwnership:
     def _is_known(self, application: str) -> bool:
         # Its control topic may be deleted while it is asked for.
         with suppress(UnknownTopicError):
-            return self.topics.state(application).decision is not None or self.lease_owner(application) is not None
+            return self.topics.settled(application).decision is not None or self.lease_owner(application) is not None
         return False
 
     def _state_of(self, application: str) -> OwnerRecord | None:
