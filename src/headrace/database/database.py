@@ -38,7 +38,7 @@ from headrace.sql.formats.registries import registry_from
 from headrace.sql.functions import builtin
 from headrace.sql.functions.registry import Registry
 from headrace.sql.planning.plans import StatementPlan
-from headrace.sql.settings import check_settings
+from headrace.sql.settings import check_settings, in_force
 from headrace.sql.tree import statements as st
 
 _JOURNALED = (
@@ -256,7 +256,7 @@ class Database:
     def _asked(self, parsed: st.Parsed, session: Session) -> Answer:
         match parsed.statement:
             case st.Select(query):
-                return self._asking.answer(parsed.text, query, {**self.engine.settings, **session.settings})
+                return self._asking.answer(parsed.text, query, in_force(self.engine.settings, session.settings))
             case st.Print() as statement:
                 return Answer(PRINTED, live=PrintedRecords(statement, self.broker), is_log=True)
             case _:

@@ -56,6 +56,16 @@ _NEARLY_THE_SAME = 0.9
 """ksqlDB has many settings that have no effect here, and they are alike in much."""
 
 
+def in_force(of_all: Mapping[str, Any], of_session: Mapping[str, Any]) -> dict[str, Any]:
+    """Both; what a session has set goes before what is set for all, whichever of them says it with the prefix.
+
+    >>> in_force({"ksql.streams.auto.offset.reset": "earliest"}, {"auto.offset.reset": "latest"})
+    {'auto.offset.reset': 'latest'}
+    """
+    said = {name.removeprefix(STREAMS) for name in of_session}
+    return {name: value for name, value in of_all.items() if name.removeprefix(STREAMS) not in said} | dict(of_session)
+
+
 def check_settings(settings: Mapping[str, Any]) -> None:
     """Refuse a misspelt name, and a value that no query could start with; a name that is near no other is the user's.
 

@@ -33,7 +33,7 @@ from headrace.sql.planning.flow import Environment
 from headrace.sql.planning.plans import QueryPlan, StatementPlan
 from headrace.sql.planning.statements import Planner, applied
 from headrace.sql.pull.plan import planned_pull, planned_transient
-from headrace.sql.settings import check_set_by_statement
+from headrace.sql.settings import check_set_by_statement, in_force
 from headrace.sql.tree import statements as st
 
 
@@ -96,9 +96,8 @@ class SqlEngine:
     def run(self, parsed: st.Parsed, session: Session | None = None) -> Done:
         """Execute one statement in a session."""
         session = session or Session()
-        in_force = {**self.settings, **session.settings}
         with mistakes_located(parsed):
-            return self._done(parsed, session, in_force)
+            return self._done(parsed, session, in_force(self.settings, session.settings))
 
     def _done(self, parsed: st.Parsed, session: Session, settings: dict[str, Any]) -> Done:
         match parsed.statement:
@@ -108,7 +107,7 @@ class SqlEngine:
                 return self._control(parsed, statement)
             case st.SetProperty(name, value, for_system=True):
                 check_set_by_statement(name, value)
-                self.settings[name] = value
+                self.settings = in_force(self.settings, {name: value})
                 return Done(parsed, f"{name} is {value} for everybody")
             case st.SetProperty() | st.UnsetProperty() | st.Define() | st.Undefine() | st.Spool() as statement:
                 return Done(parsed, session.keep(statement) or "")

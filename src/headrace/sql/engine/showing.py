@@ -8,6 +8,7 @@ from headrace.sql.engine.answers import Table
 from headrace.sql.engine.describing import described_source
 from headrace.sql.engine.knowledge import Knowledge
 from headrace.sql.errors import SqlError
+from headrace.sql.settings import in_force
 from headrace.sql.tree.statements import Listed, Show, SourceKind
 
 _HIDDEN = ("_confluent", "__consumer_offsets", "__transaction_state", "default_ksql_processing_log", "_schemas")
@@ -66,9 +67,9 @@ def _queries(known: Knowledge) -> Table:
 
 
 def _properties(known: Knowledge) -> Table:
-    in_force = {name: ("SERVER", value) for name, value in known.settings.items()}
-    in_force |= {name: ("SESSION", value) for name, value in known.session.settings.items()}
-    rows = tuple((name, scope, value) for name, (scope, value) in sorted(in_force.items()))
+    own = known.session.settings
+    found = sorted(in_force(known.settings, own).items())
+    rows = tuple((name, "SESSION" if name in own else "SERVER", value) for name, value in found)
     return Table("Properties", ("Property", "Scope", "Effective Value"), rows)
 
 

@@ -42,6 +42,18 @@ def test_a_setting_of_the_system_holds_for_everybody() -> None:
     assert rows(engine, "SHOW PROPERTIES;") == [("ksql.persistence.default.format.value", "SERVER", "JSON")]
 
 
+def test_what_is_said_last_of_a_setting_holds_with_the_prefix_and_without() -> None:
+    engine, session = Engine(), Session()
+    engine.execute(
+        "ALTER SYSTEM 'auto.offset.reset'='latest'; ALTER SYSTEM 'ksql.streams.auto.offset.reset'='earliest';"
+    )
+    assert rows(engine, "SHOW PROPERTIES;") == [("ksql.streams.auto.offset.reset", "SERVER", "earliest")]
+    engine.execute(f"SET 'auto.offset.reset'='latest'; {PAGES} CREATE STREAM copies AS SELECT * FROM pages;", session)
+    assert rows(engine, "SHOW PROPERTIES;", session) == [("auto.offset.reset", "SESSION", "latest")]
+    (query,) = engine.queries.values()
+    assert query.settings == {"auto.offset.reset": "latest"}
+
+
 @pytest.mark.parametrize("statement", ["SET", "ALTER SYSTEM"])
 def test_a_misspelt_setting_is_not_set(statement: str) -> None:
     engine, session = Engine(), Session()
