@@ -120,6 +120,18 @@ def test_a_push_query_tells_of_rows_as_they_come_until_its_limit(database: Datab
     assert [one for one in database.broker.applications() if "transient" in one] == []
 
 
+@pytest.mark.parametrize("prefix", ["", "ksql.streams."])
+def test_a_push_query_without_a_cache_tells_of_every_change_however_that_is_set(address: str, prefix: str) -> None:
+    other = "" if prefix else "ksql.streams."
+    with opened(address, settings={f"{other}statestore.cache.max.bytes": 1_000_000}) as database:
+        database.execute(f"{ORDERS} SET '{prefix}statestore.cache.max.bytes' = '0';")
+        insert(database, "(1, 'ann', 3)", "(1, 'ann', 4)", "(1, 'ann', 5)")
+        answer = database.execute(
+            "SELECT customer, SUM(amount) AS total FROM orders GROUP BY customer EMIT CHANGES LIMIT 3;"
+        )
+        assert list(answer.rows()) == [("ann", 3), ("ann", 7), ("ann", 12)]
+
+
 def test_a_push_query_ends_when_it_is_closed(database: Database) -> None:
     database.execute("SET 'auto.offset.reset' = 'latest';" + ORDERS.replace("earliest", "latest"))
     with database.execute("SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer EMIT CHANGES;") as answer:
