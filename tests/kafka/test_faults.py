@@ -71,6 +71,12 @@ def test_one_broker_of_three_may_die(
             server.start()
             app.send()
             app.wait_until_counted()
+    cluster.servers[0].kill()
+    # Until the others have noticed, it is asked in vain: that takes longer than 8 s.
+    patient = {f"{kind}_default_api_timeout_ms": 60_000 for kind in ("admin", "consumer")}
+    with running(app.streams(**patient)):
+        app.send()
+        app.wait_until_counted()
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from headrace.errors import ArgumentError, ProcessingError, StoreError, StreamsError, WrongTypeError
+from headrace.errors import ArgumentError, BrokerError, ProcessingError, StoreError, StreamsError, WrongTypeError
 from headrace.records import Headers
 from headrace.state.contracts import RestoreCallback, StateStore
 from headrace.state.layers.caching import Caching
@@ -99,6 +99,9 @@ class StateRegistry:
 
 
 def _store_failure(what: str, store: str, error: Exception) -> Exception:
+    # A broker that does not answer is waited for: the store is well.
+    if isinstance(error, BrokerError):
+        return error
     # Where a serde does not fit, the program is wrong and not the store.
     if isinstance(error, StreamsError) and (
         not isinstance(error, ProcessingError) or isinstance(error.__cause__, WrongTypeError)

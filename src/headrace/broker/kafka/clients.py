@@ -45,6 +45,14 @@ _T = TypeVar("_T")
 Asked: TypeAlias = "Callable[[], Future[_T]]"
 
 
+def result(future: Future[_T], seconds: float) -> _T:
+    """What a question comes to that librdkafka ends after so many seconds."""
+    try:
+        return future.result(seconds + _LOOK_SECONDS)
+    except FutureTimeout:
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
+
+
 def _no_errors(_: object) -> Iterable[KafkaError]:
     return ()
 
@@ -129,6 +137,18 @@ class Clients:
 
         return self.until_it_can(what, once)
 
+    def look(self, what: str, once: Callable[[float], _T]) -> _T:
+        """The same of a question that changes nothing, ``once`` in so many seconds: it is asked again and again."""
+        return self.until_it_can(what, lambda: self.patiently(once, self.learn_leaders))
+
+    def learn_leaders(self, seconds: float) -> None:
+        """Let the admin client hear who leads now.
+
+        It keeps what it once heard, and waits for a leader or a controller that is gone until that is back, though the
+        others have chosen another one long ago.
+        """
+        self.admin().list_topics(timeout=seconds)
+
     def until_it_can(self, what: str, once: Callable[[], _T]) -> _T:
         """The same of any question: one that fails with KafkaException, or with our error made of it."""
         deadline = time.monotonic() + self.timeout
@@ -162,21 +182,26 @@ class Clients:
         self._complaint = None
         return found
 
-    def patiently(self, ask: Callable[[float], _T]) -> _T:
+    def patiently(self, ask: Callable[[float], _T], learn: Callable[[float], object] = lambda seconds: None) -> _T:
         """What ``ask`` answers, which is given a number of seconds: few at first, then ever more, up to the timeout.
 
-        For questions that cannot be interrupted: between two tries it is seen whether we are refused.
+        For questions that cannot be interrupted: between two tries it is seen whether we are refused. ``learn`` comes
+        before another try, and is given as many seconds.
         """
         deadline, seconds = time.monotonic() + self.timeout, _LOOK_SECONDS
         while True:
             left = deadline - time.monotonic()
+            at_most = max(min(seconds, left), 0.001)
             try:
-                found = ask(max(min(seconds, left), 0.001))
+                if seconds > _LOOK_SECONDS:
+                    learn(at_most)
+                found = ask(at_most)
                 break
             except KafkaException as error:
                 if left <= seconds or error.args[0].code() not in UNREACHABLE or self._is_refused():
                     raise
             seconds *= 2
+            time.sleep(_PAUSE)
         self._complaint = None
         return found
 

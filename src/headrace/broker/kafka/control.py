@@ -21,7 +21,7 @@ import msgspec
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from headrace.broker.kafka import offsets
-from headrace.broker.kafka.failures import UNKNOWN_TOPIC
+from headrace.broker.kafka.failures import UNKNOWN_TOPIC, UNREACHABLE
 from headrace.broker.port import Handover, OffsetAndMetadata, Owner
 from headrace.broker.port import TopicPartition as Place
 from headrace.errors import BrokerUnreachableError, CorruptLogError, UnknownTopicError
@@ -46,7 +46,7 @@ _POLL_SECONDS = 0.05
 _PAUSE_SECONDS = 0.002
 _SETTLED_SECONDS = 1.0
 _MOST = 1000
-_PASSING = UNKNOWN_TOPIC | {KafkaError._TRANSPORT}
+_PASSING = UNKNOWN_TOPIC | UNREACHABLE
 """What a consumer complains of while a broker is away. That a topic is gone is told where its end is asked for."""
 
 
@@ -244,13 +244,16 @@ class ControlReader:
     def _readable_end(self) -> int:
         place = self.topic, 0
         try:
-            asked = TopicPartition(*place)
-            return int(self._consumer.get_watermark_offsets(asked, timeout=self._clients.timeout, cached=False)[1])
+            return self._clients.patiently(self._end, lambda seconds: self._consumer.list_topics(self.topic, seconds))
         except KafkaException as error:
             # A consumer forgets the topics of a broker that was away. Whether they are there the cluster knows.
             if error.args[0].code() in UNKNOWN_TOPIC:
                 return offsets.stable_ends(self._clients, [place])[place]
             raise self._clients.failure(error, f"cannot read {self.topic}") from error
+
+    def _end(self, seconds: float) -> int:
+        asked = TopicPartition(self.topic, 0)
+        return int(self._consumer.get_watermark_offsets(asked, timeout=seconds, cached=False)[1])
 
     def _read(self, seconds: float) -> bool:
         first = self._consumer.poll(seconds)

@@ -28,6 +28,8 @@ UNREACHABLE = frozenset(
         KafkaError._MSG_TIMED_OUT,
         KafkaError._WAIT_COORD,
         KafkaError._RESOLVE,
+        # A broker that was asked has left the cluster.
+        KafkaError._DESTROY_BROKER,
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError.BROKER_NOT_AVAILABLE,
         KafkaError.REPLICA_NOT_AVAILABLE,

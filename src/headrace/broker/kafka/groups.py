@@ -17,7 +17,7 @@ from confluent_kafka import (
 
 from headrace.broker import port
 from headrace.broker.kafka import metadata, offsets
-from headrace.broker.kafka.clients import Clients
+from headrace.broker.kafka.clients import Clients, result
 from headrace.broker.kafka.exact_offsets import committed_by
 from headrace.broker.kafka.failures import DENIED
 from headrace.broker.port import OffsetAndMetadata
@@ -124,9 +124,14 @@ def names(clients: Clients) -> list[str]:
 
 def _listed(clients: Clients) -> list[Any]:
     """All of them: a broker that does not tell its own is an error."""
-    ask = clients.admin().list_consumer_groups
-    found: Any = clients.ask("list the groups", lambda: ask(request_timeout=clients.timeout), lambda each: each.errors)
-    return list(found.valid)
+
+    def once(seconds: float) -> list[Any]:
+        found = result(clients.admin().list_consumer_groups(request_timeout=seconds), seconds)
+        for error in found.errors:
+            raise KafkaException(error)
+        return list(found.valid)
+
+    return clients.look("list the groups", once)
 
 
 def check_empty(clients: Clients, group: str) -> None:

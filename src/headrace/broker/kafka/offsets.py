@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from typing import Any
 
 from confluent_kafka import OFFSET_INVALID, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -12,8 +12,7 @@ from confluent_kafka.admin import OffsetSpec
 from headrace.broker import port
 from headrace.broker.kafka import metadata
 from headrace.broker.kafka.client_settings import given
-from headrace.broker.kafka.clients import Clients
-from headrace.errors import BrokerError, UnknownTopicError
+from headrace.broker.kafka.clients import Clients, result
 
 _NO_LEADER = frozenset({KafkaError._NOENT, KafkaError._UNKNOWN_PARTITION})
 """That is said of a partition that is not there, and of one that has no leader just now."""
@@ -57,35 +56,36 @@ def _ask(
     for topic, number in specs:
         if number < 0:
             metadata.check(clients, topic, number)
-    if not specs:
-        return {}
+    found: dict[port.TopicPartition, int] = {}
 
-    def asked(some: Mapping[port.TopicPartition, Any]) -> dict[port.TopicPartition, Any]:
-        request = {TopicPartition(*place): spec for place, spec in some.items()}
-        futures = clients.admin().list_offsets(request, isolation_level=isolation, request_timeout=clients.timeout)
-        return {(each.topic, each.partition): future for each, future in futures.items()}
+    def ask(seconds: float) -> None:
+        left = {TopicPartition(*place): spec for place, spec in specs.items() if place not in found}
+        if left:
+            futures = clients.admin().list_offsets(left, isolation_level=isolation, request_timeout=seconds)
+            for each, future in futures.items():
+                place = each.topic, each.partition
+                found[place] = _offset(clients, place, future, seconds)
 
-    first = asked(specs)
+    def once() -> None:
+        try:
+            clients.patiently(ask, clients.learn_leaders)
+        except KafkaException as error:
+            place = next(each for each in specs if each not in found)
+            raise clients.failure(error, "ask for offsets of {}-{}".format(*place)) from error
 
-    def question(place: port.TopicPartition) -> Any:
-        """The answer that is on its way, and where that is no good another one."""
-        return first.pop(place, None) or asked({place: specs[place]})[place]
-
-    return {place: _answer(clients, place, partial(question, place)) for place in specs}
+    clients.until_it_can("ask for offsets", once)
+    return found
 
 
-def _answer(clients: Clients, place: port.TopicPartition, question: Callable[[], Any]) -> int:
+def _offset(clients: Clients, place: port.TopicPartition, future: Future[Any], seconds: float) -> int:
     try:
-        return int(clients.ask("ask for offsets of {}-{}".format(*place), question, _untold).offset)
-    except (BrokerError, UnknownTopicError) as error:
-        cause = error.__cause__
-        if not isinstance(cause, KafkaException) or cause.args[0].code() not in _NO_LEADER:
+        offset = int(result(future, seconds).offset)
+    except KafkaException as error:
+        if error.args[0].code() not in _NO_LEADER:
             raise
         metadata.check(clients, *place)
-        raise clients.silent(error.message, cause.args[0]) from cause
-
-
-def _untold(answer: Any) -> Iterator[KafkaError]:
-    """Where a leader says nothing in time, librdkafka (2.16) gives no error, and an offset that is none."""
-    if answer.offset == OFFSET_INVALID:
-        yield KafkaError(KafkaError._TIMED_OUT)
+        raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)) from error
+    if offset == OFFSET_INVALID:
+        # Where a leader says nothing in time, librdkafka (2.16) gives no error, and an offset that is none.
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+    return offset

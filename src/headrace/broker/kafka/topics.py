@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import TopicCollection
+from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import (
     AclOperation,
     AlterConfigOpType,
@@ -20,7 +20,8 @@ from confluent_kafka.admin import (
 
 from headrace.broker.kafka import offsets
 from headrace.broker.kafka.client_settings import given
-from headrace.broker.kafka.clients import Clients
+from headrace.broker.kafka.clients import Clients, result
+from headrace.broker.kafka.failures import UNKNOWN_TOPIC
 from headrace.broker.kafka.metadata import counts, unknown
 from headrace.broker.port import PartitionDescription, TopicDescription
 from headrace.broker.topic_config import check_partitions
@@ -117,30 +118,36 @@ def ids(clients: Clients, names: Iterable[str]) -> dict[str, str]:
     wanted = list(names)
     what = f"describe the topics {', '.join(wanted)}"
 
-    def found() -> Iterator[tuple[str, str]]:
-        asked = clients.admin().describe_topics(TopicCollection(wanted), request_timeout=clients.timeout)
+    def found(seconds: float) -> Iterator[tuple[str, str]]:
+        asked = clients.admin().describe_topics(TopicCollection(wanted), request_timeout=seconds)
         for name, future in asked.items():
             try:
-                yield name, str(clients.answer(future, what).topic_id)
-            except UnknownTopicError:
-                if name in clients.spreading:
+                yield name, str(result(future, seconds).topic_id)
+            except KafkaException as error:
+                if error.args[0].code() not in UNKNOWN_TOPIC or name in clients.spreading:
                     raise
 
-    return clients.until_it_can(what, lambda: dict(found())) if wanted else {}
+    return clients.look(what, lambda seconds: dict(found(seconds))) if wanted else {}
 
 
 def _described(clients: Clients, name: str) -> Any:
-    ask, options = clients.admin().describe_topics, {"request_timeout": clients.timeout}
-    options["include_authorized_operations"] = True
+    asked = TopicCollection([name])
+
+    def once(seconds: float) -> Any:
+        ask = clients.admin().describe_topics
+        return result(ask(asked, include_authorized_operations=True, request_timeout=seconds)[name], seconds)
+
     with _known(name, clients.address):
-        return clients.ask(f"describe the topic {name}", lambda: ask(TopicCollection([name]), **options)[name])
+        return clients.look(f"describe the topic {name}", once)
 
 
 def _settings(clients: Clients, name: str) -> dict[str, str]:
     resource = ConfigResource(ResourceType.TOPIC, name)
-    found: Mapping[str, Any] = clients.ask(
+    found: Mapping[str, Any] = clients.look(
         f"describe the settings of the topic {name}",
-        lambda: clients.admin().describe_configs([resource], request_timeout=clients.timeout)[resource],
+        lambda seconds: result(
+            clients.admin().describe_configs([resource], request_timeout=seconds)[resource], seconds
+        ),
     )
     return {each: entry.value for each, entry in sorted(found.items()) if entry.value is not None}
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Producer
+from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Producer, TopicPartition
 
 from headrace.broker.config import BrokerConfig
 from headrace.broker.kafka import exact_offsets, groups, offsets
@@ -38,8 +38,30 @@ class _SilentAdmin:
     def list_consumer_groups(self, **_: Any) -> Future[Any]:
         return _answer(SimpleNamespace(valid=[], errors=[_TIMED_OUT]))
 
+    def list_topics(self, **_: Any) -> None:
+        """Others answer."""
+
     def poll(self, _: float) -> None:
         """Nothing is heard."""
+
+
+class _MovedAdmin(_SilentAdmin):
+    """The leader has died. Another one is chosen when it was asked for twice."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def list_topics(self, **_: Any) -> None:
+        self.asked += 1
+
+    def list_offsets(self, asked: dict[Any, Any], **options: Any) -> dict[Any, Future[Any]]:
+        if self.asked < 2:
+            return {**super().list_offsets(asked), TopicPartition("t", 0): _answer(SimpleNamespace(offset=7))}
+        assert list(asked) == [TopicPartition("t", 1)]
+        return {place: _answer(SimpleNamespace(offset=8)) for place in asked}
+
+    def list_consumer_groups(self, **options: Any) -> Future[Any]:
+        return super().list_consumer_groups() if self.asked < 2 else _answer(SimpleNamespace(valid=[], errors=[]))
 
 
 def _answer(found: Any) -> Future[Any]:
@@ -65,6 +87,27 @@ def test_what_a_silent_broker_did_not_tell_is_not_taken_for_an_answer(
     monkeypatch.setattr(clients, "_admin", _SilentAdmin())
     with pytest.raises(BrokerUnreachableError, match=r"Kafka at 127\.0\.0\.1:1 does not answer"):
         ask(clients)
+
+
+def test_when_a_leader_is_gone_the_next_one_is_found_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = Clients(BrokerConfig("127.0.0.1:1"))
+    monkeypatch.setattr(clients, "_admin", _MovedAdmin())
+    assert offsets.ends(clients, [("t", 0), ("t", 1)]) == {("t", 0): 7, ("t", 1): 8}
+    monkeypatch.setattr(clients, "_admin", _MovedAdmin())
+    assert groups.names(clients) == []
+    assert clients.outages == 0
+
+
+def test_a_broker_that_leaves_the_cluster_while_it_is_asked_is_no_refusal() -> None:
+    clients = Clients(BrokerConfig("127.0.0.1:1"))
+    failures = [KafkaError._DESTROY_BROKER]
+
+    def ask(_: float) -> int:
+        if failures:
+            raise KafkaException(KafkaError(failures.pop()))
+        return 7
+
+    assert clients.patiently(ask) == 7
 
 
 def test_offsets_that_librdkafka_never_sends_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
