@@ -1,4 +1,7 @@
-"""Who comes after publishers that were killed while they committed does not wait for their transactions to time out."""
+"""Who comes after publishers that were killed while they committed does not wait for their transactions to time out.
+
+Nor does it publish what somebody else has processed in the meantime.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,8 @@ from headrace.broker.kafka.broker import KafkaBroker
 from headrace.broker.kafka.control import MARK, MarkRecord, control_topic
 from headrace.broker.kafka.following import FollowingPublisher
 from headrace.broker.kafka.publishing import publisher_id
-from headrace.broker.port import Decision
+from headrace.broker.port import Decision, OffsetAndMetadata
+from headrace.errors import FencedError
 from tests.kafka.tally import Tally
 
 _PATIENCE = 15.0
@@ -38,7 +42,10 @@ class Crash:
         self.driver.create_topic(self._out, 1)
         self.epoch = self.driver.acquire_lease(tally.name).epoch
         staged = [self._stage(number) for number in _NUMBERS]
-        self.driver.decide(Decision(tally.name, self.epoch, 0, staged=staged))
+        self.place = self._out, 0
+        self.driver.commit_offsets(tally.name, {self.place: OffsetAndMetadata(3)})
+        offsets = {self.place: OffsetAndMetadata(5)}
+        self.driver.decide(Decision(tally.name, self.epoch, 0, offsets=offsets, staged=staged))
         self._producers = [self._publish(number) for number in _NUMBERS]
 
     def broker(self, publisher: int = 0) -> KafkaBroker:
@@ -99,3 +106,17 @@ def test_a_new_host_fences_the_one_before_it(crash: Crash) -> None:
     with at_once():
         for number in (1, 3):
             crash.broker(number).stage(crash.tally.name, crash.epoch, 1, f"0_0-1-{number}").abort()
+
+
+def test_what_kafka_streams_has_processed_since_is_not_published(crash: Crash) -> None:
+    name, other = crash.tally.name, crash.broker()
+    other.commit_offsets(name, {crash.place: OffsetAndMetadata(4)})
+    with pytest.raises(FencedError) as refused:
+        crash.broker().acquire_lease(name)
+    assert f"batch 0 of {name} was decided and not published, and somebody else has gone on since" in str(refused.value)
+    assert f"{name}-out-0 3, 4." in str(refused.value)
+    assert crash.published() == [b"2"]
+    assert other.committed(name)[crash.place].offset == 4
+    assert other.lease_owner(name) is None
+    other.delete_application(name)
+    crash.broker().acquire_lease(name)

@@ -86,6 +86,8 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     offsets: list[tuple[str, int, int, str]]
     stages: int
     """How many stages are to be published after it; each is a record of its own, written before this one."""
+    before: list[tuple[str, int, int]] = []
+    """Where the group was that it reads from; -1 where it had committed nothing."""
 
     @property
     def committed(self) -> dict[Place, OffsetAndMetadata]:
@@ -324,11 +326,16 @@ def decision_records(
     offsets: Mapping[Place, OffsetAndMetadata],
     notes: Mapping[str, str | None],
     handovers: list[Handover],
+    before: Mapping[Place, OffsetAndMetadata],
 ) -> Iterator[tuple[bytes, bytes | None]]:
-    """A decision as records: the decision itself comes last, so that who sees it has seen the rest."""
+    """A decision as records: the decision itself comes last, so that who sees it has seen the rest.
+
+    ``before`` is what the group has committed.
+    """
     for name, note in notes.items():
         yield NOTE + name.encode(), None if note is None else note.encode()
     for number, handover in enumerate(handovers):
         yield STAGE + str(number).encode(), msgspec.msgpack.encode((batch_id, handover))
     found = [(*place, *at) for place, at in offsets.items()]
-    yield DECISION, msgspec.msgpack.encode(DecisionRecord(batch_id, epoch, found, len(handovers)))
+    begins = [(*place, before[place].offset if place in before else -1) for place in offsets]
+    yield DECISION, msgspec.msgpack.encode(DecisionRecord(batch_id, epoch, found, len(handovers), begins))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,6 +31,7 @@ from headrace.broker.kafka.staging_sweep import sweep_batches
 from headrace.broker.kafka.transactions import Session
 from headrace.broker.port import Decision, OffsetAndMetadata, Outcome
 from headrace.broker.port import TopicPartition as Place
+from headrace.commands import reset
 from headrace.errors import (
     ArgumentError,
     BrokerUnreachableError,
@@ -74,6 +75,14 @@ def _joined(application: str) -> FencedError:
     return FencedError(message, hint=hint)
 
 
+def _overtaken(application: str, batch_id: int, moved: list[str], address: str) -> FencedError:
+    """Somebody who does not know of our decisions ran the application between a crash and now."""
+    message = f"batch {batch_id} of {application} was decided and not published, and somebody else has gone on since"
+    detail = f"Offsets at the decision, and now: {', '.join(moved)}. Published now, its results would count twice."
+    hint = f"After a crash run it with --finish before Kafka Streams does. Now let it start over: {reset(address)}"
+    return FencedError(message, detail=detail, hint=hint)
+
+
 class OwnedApplication:
     """What the owner has in its hands. Made by ``take``; its methods raise FencedError once another process has it."""
 
@@ -101,8 +110,7 @@ class OwnedApplication:
     @property
     def uncommitted_offsets(self) -> dict[Place, OffsetAndMetadata]:
         """Those of the last decision, where they are not committed yet."""
-        left = [] if self._unpublished is None else self._unpublished.offsets
-        return {(topic, number): OffsetAndMetadata(offset, metadata) for topic, number, offset, metadata in left}
+        return {} if self._unpublished is None else self._unpublished.committed
 
     def take(self, record_for: Callable[[int], OwnerRecord], fence_publishers: Callable[[], None]) -> OwnerRecord:
         """Fence whoever had it, and write down that it is ours; ``record_for`` is given the last epoch."""
@@ -119,6 +127,22 @@ class OwnedApplication:
         self.record = record
         self._adopt(state)
         return record
+
+    def check_undisturbed(self, found: Mapping[Place, OffsetAndMetadata]) -> None:
+        """Refuse to publish where somebody else went on from where the last decision began: it would count twice.
+
+        ``found`` is what the group has committed. Kafka Streams reads neither our decisions nor our staged output.
+        """
+        decision = self._unpublished
+        begins = [] if decision is None else decision.before
+        moved = [
+            f"{topic}-{number} {'none' if begin < 0 else begin}, {found[topic, number].offset}"
+            for topic, number, begin in begins
+            if (topic, number) in found and found[topic, number].offset > begin
+        ]
+        if decision is not None and moved:
+            self.release()
+            raise _overtaken(self.application, decision.batch_id, moved, self._clients.address)
 
     def release(self) -> None:
         """Write down that nobody owns it any more."""
@@ -216,33 +240,36 @@ class OwnedApplication:
 
     def _decide(self, decision: Decision, staged: list[Staged], *, is_direct: bool) -> Outcome:
         handovers = [] if is_direct else [msgspec.msgpack.encode(each) for each in staged]
+        records = self._records(decision, handovers)
 
         def write(producer: Producer) -> None:
             if is_direct:
-                self._send(producer, decision, staged)
+                self._send(producer, decision, staged, records)
             else:
-                self._send_control(producer, _records(decision, handovers))
+                self._send_control(producer, records)
                 # As they are: a group with members refuses them. The new ones follow when all is published.
                 read = decision.offsets.keys() & self.committed.keys()
                 self._set_offsets(producer, [(*place, *self.committed[place]) for place in read])
 
-        return self._decided(decision, handovers, self._session.run(write, crash_points.BEFORE_DECISION))
+        outcome = self._session.run(write, crash_points.BEFORE_DECISION)
+        if outcome is Outcome.DONE:
+            self._last = decision.batch_id
+            self.committed.update(decision.offsets)
+            if handovers:
+                *_, (_, record) = records
+                assert record is not None
+                self._unpublished = msgspec.msgpack.decode(record, type=DecisionRecord)
+            reach(crash_points.DECIDED)
+        return outcome
 
     def _publish_rest(self) -> None:
         if self._unpublished is not None:
             message = f"batch {self._unpublished.batch_id} of {self.application} is not published yet"
             raise IllegalStateError(message, hint="Publish it before the next decision.")
 
-    def _decided(self, decision: Decision, handovers: list[bytes], outcome: Outcome) -> Outcome:
-        if outcome is Outcome.DONE:
-            self._last = decision.batch_id
-            self.committed.update(decision.offsets)
-            if handovers:
-                *_, (_, record) = _records(decision, handovers)
-                assert record is not None
-                self._unpublished = msgspec.msgpack.decode(record, type=DecisionRecord)
-            reach(crash_points.DECIDED)
-        return outcome
+    def _records(self, decision: Decision, handovers: list[bytes]) -> list[tuple[bytes, bytes | None]]:
+        made = decision.batch_id, decision.epoch, decision.offsets, decision.notes
+        return list(decision_records(*made, handovers, self.committed))
 
     def _is_repeated(self, decision: Decision) -> bool:
         if decision.batch_id < 0:
@@ -261,7 +288,13 @@ class OwnedApplication:
         mark = state.marks.get(DIRECT)
         self._ends = {} if mark is None else mark.ends
 
-    def _send(self, producer: Producer, decision: Decision, staged: list[Staged]) -> None:
+    def _send(
+        self,
+        producer: Producer,
+        decision: Decision,
+        staged: list[Staged],
+        records: Iterable[tuple[bytes, bytes | None]],
+    ) -> None:
         """Everything of a batch: its records, the decision, where changelogs end, and the offsets of the group."""
         sender = Sender(self._clients, producer, f"{self.application}-")
         for each in staged:
@@ -271,7 +304,7 @@ class OwnedApplication:
         self._ends = merged(self._ends, sender.ends)
         mark = MarkRecord(decision.batch_id, self._ends)
         self._send_control(producer, [(MARK + str(DIRECT).encode(), msgspec.msgpack.encode(mark))])
-        self._send_control(producer, _records(decision, []))
+        self._send_control(producer, records)
         self._send_offsets(producer, decision.batch_id, [(*place, *at) for place, at in decision.offsets.items()])
 
     def _send_control(self, producer: Producer, records: Iterable[tuple[bytes, bytes | None]]) -> None:
@@ -325,7 +358,3 @@ class OwnedApplication:
 def merged(before: dict[str, dict[int, int]], now: dict[str, dict[int, int]]) -> dict[str, dict[int, int]]:
     """The ends of changelogs, brought up to date."""
     return {topic: {**before.get(topic, {}), **now.get(topic, {})} for topic in {**before, **now}}
-
-
-def _records(decision: Decision, handovers: list[bytes]) -> Iterable[tuple[bytes, bytes | None]]:
-    return decision_records(decision.batch_id, decision.epoch, decision.offsets, decision.notes, handovers)

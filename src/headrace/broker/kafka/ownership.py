@@ -84,6 +84,8 @@ class KafkaOwnership:
         self._directory.sign(application, record.token)
         publishers = Publishers(self._clients, owned.reader, record.epoch, self._directory)
         left = owned.uncommitted_offsets
+        if left:
+            owned.check_undisturbed(ask())
         owned.publish(publishers.finish)
         # What was committed this moment may not be told yet: the first offsets of a group are not until then.
         owned.committed = {**ask(), **left}
