@@ -44,6 +44,8 @@ class Guarded:
     server: KafkaServer
     addresses: Mapping[str, str]
     certificate: Path
+    expired: Mapping[str, Any]
+    """What leads to a listener whose certificate was good until yesterday."""
 
     def settings(self, protocol: str, mechanism: str = "PLAIN", password: str = PASSWORD) -> dict[str, Any]:
         """What alice sets to come in by a protocol."""
@@ -76,11 +78,13 @@ class Guarded:
 def guarded_broker(directory: Path, more: Mapping[str, str] | None = None) -> Iterator[Guarded]:
     """Started, with alice known to PLAIN and SCRAM-SHA-512; ended with the block."""
     directory.mkdir(parents=True)
-    store, certificate = _certificate(directory)
+    store, certificate = _certificate(directory / "broker")
+    old_store, old_certificate = _certificate(directory / "expired", "-startdate", "-2d", "-validity", "1")
     node = new_node()
-    ports = {name: free_port() for name in _PROTOCOLS}
+    listeners = {**_PROTOCOLS, "EXPIRED": "SSL"}
+    ports = {name: free_port() for name in listeners}
     clients = [f"PLAINTEXT://127.0.0.1:{node.port}", *(f"{name}://127.0.0.1:{port}" for name, port in ports.items())]
-    protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", **_PROTOCOLS}
+    protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", **listeners}
     settings = {
         "listeners": ",".join([*clients, f"CONTROLLER://127.0.0.1:{node.controller_port}"]),
         "advertised.listeners": ",".join(clients),
@@ -90,6 +94,9 @@ def guarded_broker(directory: Path, more: Mapping[str, str] | None = None) -> It
         "ssl.keystore.location": str(store),
         "ssl.keystore.password": _STORE_PASSWORD,
         "ssl.keystore.type": "PKCS12",
+        "listener.name.expired.ssl.keystore.location": str(old_store),
+        "listener.name.expired.ssl.keystore.password": _STORE_PASSWORD,
+        "listener.name.expired.ssl.keystore.type": "PKCS12",
     }
     for name in ("sasl", "sasltls"):
         listener = f"listener.name.{name}"
@@ -100,20 +107,22 @@ def guarded_broker(directory: Path, more: Mapping[str, str] | None = None) -> It
     try:
         server.start()
         addresses = {protocol: f"127.0.0.1:{ports[name]}" for name, protocol in _PROTOCOLS.items()}
-        guarded = Guarded(server, addresses, certificate)
+        expired = {"security.protocol": "SSL", "ssl.truststore.location": str(old_certificate)}
+        expired["bootstrap.servers"] = f"127.0.0.1:{ports['EXPIRED']}"
+        guarded = Guarded(server, addresses, certificate, expired)
         guarded.set_password(PASSWORD)
         yield guarded
     finally:
         end(server)
 
 
-def _certificate(directory: Path) -> tuple[Path, Path]:
+def _certificate(place: Path, *options: str) -> tuple[Path, Path]:
     """A key store for the broker, and the certificate that its clients trust."""
-    store, certificate = directory / "broker.p12", directory / "broker.pem"
+    store, certificate = place.with_suffix(".p12"), place.with_suffix(".pem")
     beside_java = Path(find_java(os.environ).program).with_name("keytool")
     keytool = str(beside_java) if beside_java.exists() else shutil.which("keytool") or "keytool"
     known = ["-keystore", str(store), "-storepass", _STORE_PASSWORD, "-alias", "broker"]
     key = ["-genkeypair", "-keyalg", "EC", "-dname", "CN=localhost", "-ext", "san=ip:127.0.0.1", "-storetype", "PKCS12"]
-    for command in (key, ["-exportcert", "-rfc", "-file", str(certificate)]):
+    for command in ([*key, *options], ["-exportcert", "-rfc", "-file", str(certificate)]):
         subprocess.run([keytool, *command, *known], check=True, capture_output=True, timeout=_SECONDS)
     return store, certificate

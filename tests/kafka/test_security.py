@@ -135,6 +135,13 @@ def test_tls_that_does_not_fit_is_told(guarded: Guarded, tmp_path: Path) -> None
 
 
 @long
+def test_a_certificate_that_has_expired_is_told_as_such(guarded: Guarded) -> None:
+    error = told(dict(guarded.expired))
+    assert isinstance(error, AuthenticationError)
+    assert f"{guarded.expired['bootstrap.servers']}: certificate has expired" in str(error.detail)
+
+
+@long
 def test_the_group_that_is_denied_is_named(guarded: Guarded, app: CountingApp) -> None:
     for kind in (ResourceType.TOPIC, ResourceType.TRANSACTIONAL_ID):
         guarded.allow(kind, app.name, AclOperation.ALL)

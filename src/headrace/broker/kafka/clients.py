@@ -20,6 +20,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
 from headrace.broker.config import BrokerConfig
+from headrace.broker.kafka import certificates
 from headrace.broker.kafka.client_settings import (
     admin_settings,
     consumer_settings,
@@ -231,6 +232,8 @@ class Clients:
         seen = self._complaint or error
         detail = None if seen is None else hidden(f"{seen.str()} ({seen.name()})", self.config.settings)
         if is_refused:
+            if certificates.UNSAID in (detail or ""):
+                detail = certificates.complaint(self.address, admin_settings(self.config)) or detail
             return refused(what, self.address, identity(self.config), detail or "")
         return unreachable(what, self.address, detail)
 
