@@ -18,8 +18,8 @@ from headrace.task.handlers import (
     Decision,
     ErrorHandlerContext,
     Handle,
-    LogAndContinueExceptionHandler,
     ask,
+    deserialization_handler,
     processing_handler,
 )
 from headrace.task.nodes import TaskSource, connect, make_nodes
@@ -42,14 +42,15 @@ class GlobalTask:
         cache: ThreadCache | None = None,
         metrics: StreamsMetrics | None = None,
         state_dir: Path | Callable[[], Path] | None = None,
-        deserialization_handler: Handle | None = None,
+        on_unreadable: Handle | None = None,
     ) -> None:
+        """``on_unreadable`` is asked in place of the configured handler of records that cannot be read."""
         self.plan = plan
         self.offsets: dict[TopicPartition, int] = {}
         """The next offset to read, by partition."""
         self.stream_time = NO_TIMESTAMP
         self._clock = clock
-        self._deserialization_handler = deserialization_handler or LogAndContinueExceptionHandler().handle
+        self._deserialization_handler = on_unreadable or deserialization_handler(config)
         self.context = TaskContext(
             TASK_ID,
             plan,

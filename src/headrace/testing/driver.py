@@ -37,7 +37,7 @@ from headrace.serde.windowed import windowed_or_none
 from headrace.state.cache import ThreadCache
 from headrace.task.failures import add_line
 from headrace.task.global_task import GlobalTask
-from headrace.task.handlers import ProducedRecord
+from headrace.task.handlers import LogAndContinueExceptionHandler, ProducedRecord
 from headrace.task.stream_task import StreamTask
 from headrace.testing.directory import StateDirectory
 from headrace.testing.inputs import Inputs
@@ -327,6 +327,8 @@ class TopologyTestDriver(StoreAccess):
             cache=self._cache,
             metrics=self._metrics,
             state_dir=lambda: self._directory.path() / "global",
+            # As Kafka's driver does it, whatever handler is configured.
+            on_unreadable=LogAndContinueExceptionHandler().handle,
         )
         task.initialize()
         return task

@@ -13,7 +13,6 @@ from headrace.processors.api import Processor, PunctuationType
 from headrace.records import RawRecord, Record, raw_record
 from headrace.state import stores
 from headrace.task.global_task import GlobalTask
-from headrace.task.handlers import LogAndFailExceptionHandler
 from headrace.topology import Topology
 
 
@@ -62,13 +61,19 @@ class Mute(Exception):
 
 def test_an_error_that_cannot_say_what_it_is_is_told_all_the_same() -> None:
     task = global_task()
-    task._deserialization_handler = LogAndFailExceptionHandler().handle
     with pytest.raises(StreamsError, match=r"could not be deserialized: \(its __str__ raised RuntimeError\)"):
         task._on_unreadable(record(number(1)), "source", "value", Mute())
 
 
+def test_what_cannot_be_read_ends_it_unless_the_handler_says_otherwise() -> None:
+    with pytest.raises(StreamsError, match="the value of a record could not be deserialized") as caught:
+        global_task().update(record(b"short", offset=3))
+    assert caught.value.at == "node source, record topic-0@3"
+    assert "Set deserialization.exception.handler to log_and_continue" in str(caught.value.hint)
+
+
 def test_skips_what_it_cannot_read(caplog: pytest.LogCaptureFixture) -> None:
-    task = global_task()
+    task = global_task(deserialization_exception_handler="log_and_continue")
     task.update(record(b"short"))
     assert "record topic-0@0: long() expected 8 bytes, found 5" in caplog.text
     assert task.context.metrics.dropped_records == 1
