@@ -19,7 +19,7 @@ from headrace.broker import migration, seal
 from headrace.broker.commit_count import CommitCount
 from headrace.broker.disk import FILE_MODE, explained, flush
 from headrace.broker.seal import SealedConnection
-from headrace.errors import BrokerError, BrokerGoneError, CorruptLogError
+from headrace.errors import BrokerError, BrokerGoneError, CorruptLogError, InternalError
 from headrace.file_locks import lock
 
 SCHEMA_VERSION = 3
@@ -133,6 +133,8 @@ class Catalog:
         try:
             self.check_in_place()
             yield connection
+            if connection.transaction is not transaction:
+                raise InternalError(seal.OUTSIDE)
             with _explained(self.path):
                 commits = connection.seal()
                 connection.execute("COMMIT")
@@ -162,10 +164,12 @@ class Catalog:
 
     def _begin(self, connection: SealedConnection, how: str) -> object:
         with _explained(self.path):
-            # Ctrl-C between any two calls may have left one; who began it may still end it, and must not end this one.
+            # Ctrl-C between any two calls may have left one. Its block may still be closed later: that must not end
+            # this one, nor change anything outside of it.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             connection.execute(how)
+        connection.is_sealing = False
         connection.transaction = object()
         return connection.transaction
 
@@ -214,6 +218,7 @@ class Catalog:
             self._local = threading.local()
         if self._pid == os.getpid():
             for connection in connections:
+                # A block that ends late must not touch a closed connection.
                 connection.transaction = None
                 connection.close()
 

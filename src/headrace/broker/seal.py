@@ -15,6 +15,8 @@ from collections.abc import Container, Iterable, Iterator
 from hashlib import blake2b
 from typing import Any
 
+from headrace.errors import InternalError
+
 _SEALED = {
     "topics": ("id", "name", "config", "created_ms"),
     "partitions": (
@@ -50,6 +52,7 @@ _SEALED = {
 }
 """The columns under the seal, by table: all but the payloads of segments."""
 
+OUTSIDE = "the catalog is changed outside of a transaction, or a transaction was begun within another one"
 _TABLE = "CREATE TABLE seal (commits INTEGER NOT NULL, digest INTEGER NOT NULL, numbers INTEGER NOT NULL)"
 
 
@@ -63,6 +66,8 @@ class SealedConnection(sqlite3.Connection):
         self.execute("PRAGMA recursive_triggers = ON")
         self.transaction: object = None
         """Tells the transaction that runs from those that were left without an end."""
+        self.is_sealing = False
+        """Whether what changes now belongs to a transaction that will be sealed."""
         self._folded: int | None = None
         self.interruption: BaseException | None = None
         """What a signal raised while SQLite called us: SQLite tells only that something was."""
@@ -70,9 +75,11 @@ class SealedConnection(sqlite3.Connection):
     def begin_sealing(self) -> None:
         """A transaction begins that may change something."""
         self._folded = self.interruption = None
+        self.is_sealing = True
 
     def seal(self) -> int | None:
         """Write the seal of the transaction that is about to end; which commit it is, None where nothing changed."""
+        self.is_sealing = False
         if self._folded is None:
             return None
         commits, digest = self.execute("SELECT commits, digest FROM seal").fetchone()
@@ -83,6 +90,8 @@ class SealedConnection(sqlite3.Connection):
 
     def _note(self, *row: Any) -> None:
         try:
+            if not self.is_sealing:
+                raise InternalError(OUTSIDE)
             self._folded = (self._folded or 0) ^ _hash(row)
         except BaseException as error:
             self.interruption = error

@@ -139,14 +139,15 @@ def _delimiter(text: str) -> bytes:
 
 
 def _check_topic(broker: Broker, address: str, topic: str, partition: int | None) -> None:
-    topics = broker.topics()
-    if topic not in topics:
-        message = f"there is no topic {topic!r}"
+    try:
+        count = len(broker.describe_topic(topic).partitions)
+    except UnknownTopicError as error:
         create = f"Create it first: {commands.command(f'topics create {topic}', address)}"
-        raise UnknownTopicError(message, hint=did_you_mean(topic, topics) or create)
-    if partition is not None and partition >= topics[topic]:
+        error.hint = did_you_mean(topic, broker.topics()) or create
+        raise
+    if partition is not None and partition >= count:
         message = f"topic {topic} has no partition {partition}"
-        raise NotFoundError(message, detail=f"Its partitions are 0 to {topics[topic] - 1}.")
+        raise NotFoundError(message, detail=f"Its partitions are 0 to {count - 1}.")
 
 
 def _check_files(names: list[str] | tuple[str, ...]) -> None:

@@ -127,6 +127,7 @@ class SqlRun:
             while not wish.is_there and not failures.is_all:
                 time.sleep(_LOOK_SECONDS)
                 failures.tell()
+        failures.tell()
         if failures.failed:
             raise typer.Exit(exits.FAILED)
 

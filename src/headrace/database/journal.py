@@ -117,7 +117,7 @@ class Journal:
             finally:
                 self._give_turn_back()
         finally:
-            # Ctrl-C may have come just before it was.
+            # Ctrl-C may have come before the first try to give it back.
             self._give_turn_back()
 
     def write(self, records: Sequence[NewRecord]) -> None:

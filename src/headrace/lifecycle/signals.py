@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -42,32 +42,34 @@ def stop_signals() -> Iterator[StopWish]:
     try:
         yield wish
     finally:
-        for number, handler in earlier.items():
-            signal.signal(number, handler)
+        _restore(earlier)
 
 
 @contextmanager
 def signals_later() -> Iterator[None]:
-    """Let SIGTERM and Ctrl-C come when the block has ended: for what is short, and must be done whole."""
+    """Let SIGTERM and Ctrl-C come when the block has ended: for what must be done whole. The second comes at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    came: list[tuple[int, FrameType | None]] = []
-    earlier: dict[int, Any] = {
-        each: signal.signal(each, lambda *signalled: came.append(signalled)) for each in _STOPPING
-    }
+    came: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        came.append(number)
+        if len(came) > 1:
+            signal.signal(number, earlier[signal.Signals(number)])
+            signal.raise_signal(number)
+
+    earlier: dict[signal.Signals, Any] = {number: signal.signal(number, note) for number in _STOPPING}
     try:
         yield
     finally:
-        for number, handler in earlier.items():
-            signal.signal(number, handler)
-        for number, frame in came:
-            _handle(earlier[number], number, frame)
+        _restore(earlier)
+        # SIGTERM first: Ctrl-C raises, and nothing that stands behind it would be done.
+        for number in sorted(set(came), reverse=True):
+            signal.raise_signal(number)
 
 
-def _handle(handler: Any, number: int, frame: FrameType | None) -> None:
-    """As it would have been when the signal came."""
-    if callable(handler):
-        handler(number, frame)
-    else:
-        signal.raise_signal(number)
+def _restore(earlier: Mapping[signal.Signals, Any]) -> None:
+    """Ctrl-C last: once it has its handler it may raise here."""
+    for number in reversed(_STOPPING):
+        signal.signal(number, earlier[number])

@@ -13,16 +13,13 @@ from headrace.processors.api import Cancellable, PunctuationType, Punctuator
 from headrace.records import NO_TIMESTAMP, RawRecord, RecordContext, TopicPartition
 from headrace.state.cache import ThreadCache
 from headrace.task.context import TaskContext
-from headrace.task.failures import note_part, unreadable
+from headrace.task.failures import note_part
 from headrace.task.handlers import (
-    Decision,
-    ErrorHandlerContext,
     Handle,
-    ask,
     deserialization_handler,
     processing_handler,
 )
-from headrace.task.nodes import TaskSource, connect, make_nodes
+from headrace.task.nodes import TaskSource, connect, handle_unreadable, make_nodes
 from headrace.task.state_registry import ChangelogEntry
 
 if TYPE_CHECKING:
@@ -94,7 +91,7 @@ class GlobalTask:
             value = source.read_value(topic, raw_value)
         except Exception as error:
             note_part(error, part)
-            self._on_unreadable(record, source.name, part, error)
+            handle_unreadable(self.context, self._deserialization_handler, source.name, record, part, error)
         else:
             context = RecordContext(timestamp, offset, partition, topic, headers)
             with self.context.active(context, self._clock()):
@@ -118,10 +115,3 @@ class GlobalTask:
         raise UnsupportedError("a global processor cannot schedule punctuations")
 
     def request_commit(self) -> None: ...
-
-    def _on_unreadable(self, record: RawRecord, node: str, part: str, error: Exception) -> None:
-        topic, partition, offset, timestamp, key, value, headers = record
-        context = ErrorHandlerContext(topic, partition, offset, headers, node, TASK_ID, timestamp, key, value)
-        if ask(self._deserialization_handler, context, record, error).decision is not Decision.RESUME:
-            raise unreadable(error, part, record, node) from error
-        self.context.metrics.drop("the record could not be deserialized")

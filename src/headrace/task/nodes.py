@@ -16,16 +16,26 @@ from headrace.metrics import Sensor
 from headrace.processors.aggregate import AggregateProcessor
 from headrace.processors.columns import Columns
 from headrace.processors.stateless import Fusible
-from headrace.records import Headers, Record, RecordContext
+from headrace.records import Headers, RawRecord, Record, RecordContext
 from headrace.serde import Serde
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.primitives import StringSerde
 from headrace.serde.windowed import InnerKeyPartitioner
 from headrace.task.column_writer import column_writer
 from headrace.task.context import GlobalNodeContext, Process, RuntimeNodeContext, Take, TaskContext
-from headrace.task.failures import QUITTING, details, headline, note_node, place, processing_error, remedy
+from headrace.task.failures import (
+    QUITTING,
+    details,
+    headline,
+    note_node,
+    place,
+    processing_error,
+    remedy,
+    text_of,
+    unreadable,
+)
 from headrace.task.fusion import CAUGHT, DECIDED, MAX_DEPTH, Operator, call, fuse, fuse_record
-from headrace.task.handlers import Decision, ErrorHandlerContext, ask
+from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, ask
 from headrace.topology import nodes as specs
 from headrace.topology.task_plan import PlanNode, TaskPlan
 
@@ -297,6 +307,24 @@ def handle_processing_error(
     if response.decision is not Decision.RESUME:
         raise processing_error(node, context, error, during) from error
     task.metrics.drop("processing failed")
+
+
+def handle_unreadable(
+    task: TaskContext, handler: Handle, node: str, record: RawRecord, part: str, error: Exception
+) -> None:
+    """Ask the deserialization exception handler: returns where it says to go on, raises otherwise."""
+    topic, partition, offset, timestamp, key, value, headers = record
+    context = ErrorHandlerContext(topic, partition, offset, headers, node, task.task_id, timestamp, key, value)
+    try:
+        response = ask(handler, context, record, error)
+    except Exception as fatal:
+        message = f"the deserialization exception handler itself failed: {text_of(fatal)}"
+        raise StreamsError(message, at=f"node {node}, record {topic}-{partition}@{offset}") from fatal
+    if response.dead_letters:
+        _send_dead_letters(task, response.dead_letters, node)
+    if response.decision is not Decision.RESUME:
+        raise unreadable(error, part, record, node) from error
+    task.metrics.drop("the record could not be deserialized")
 
 
 def _send_dead_letters(task: TaskContext, letters: Any, node: str) -> None:

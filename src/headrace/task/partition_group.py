@@ -17,9 +17,9 @@ from headrace.metrics.topic_count import TopicCount
 from headrace.processors.columns import Columns
 from headrace.records import NO_TIMESTAMP, ConsumedRecord, RawRecord, TopicPartition
 from headrace.task.context import TaskContext
-from headrace.task.failures import headline, note_part, place, text_of, unreadable
-from headrace.task.handlers import Decision, ErrorHandlerContext, Handle, LogAndFailExceptionHandler, ask
-from headrace.task.nodes import TaskSource
+from headrace.task.failures import headline, note_part, place
+from headrace.task.handlers import Handle, LogAndFailExceptionHandler
+from headrace.task.nodes import TaskSource, handle_unreadable
 from headrace.task.priority_queue import PriorityQueue
 from headrace.timestamps import EXTRACTORS, TimestampExtractor, fail_on_invalid_timestamp
 
@@ -211,7 +211,7 @@ class RecordQueue:
                 value = source.read_value(topic, raw_value)
             except Exception as error:
                 note_part(error, part)
-                self._on_unreadable(raw, part, error)
+                handle_unreadable(self._task, self._handler, self.source.name, raw, part, error)
                 skipped = raw
                 continue
             if self._extract is not None or timestamp < 0:
@@ -275,21 +275,6 @@ class RecordQueue:
             message = f"the timestamp extractor gave {extracted!r}"
             raise StreamsError(message, hint=_EXTRACTOR, at=f"node {self.source.name}, {record}")
         return extracted
-
-    def _on_unreadable(self, raw: RawRecord, part: str, error: Exception) -> None:
-        topic, partition, offset, timestamp, key, value, headers = raw
-        task, node = self._task, self.source.name
-        context = ErrorHandlerContext(topic, partition, offset, headers, node, task.task_id, timestamp, key, value)
-        try:
-            response = ask(self._handler, context, raw, error)
-        except Exception as fatal:
-            message = f"the deserialization exception handler itself failed: {text_of(fatal)}"
-            raise StreamsError(message, at=f"node {node}, record {topic}-{partition}@{offset}") from fatal
-        if response.dead_letters:
-            task.collector.send_dead_letters(response.dead_letters, node)
-        if response.decision is not Decision.RESUME:
-            raise unreadable(error, part, raw, node) from error
-        task.metrics.drop("the record could not be deserialized")
 
 
 class PartitionGroup:

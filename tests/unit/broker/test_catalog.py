@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
 
 from headrace.broker.catalog import Catalog
+from headrace.errors import InternalError
 
+Transaction = Callable[[Catalog], AbstractContextManager[sqlite3.Connection]]
 NEW = "INSERT INTO applications (name, label) VALUES (?, ?)"
 
 
@@ -36,3 +39,17 @@ def test_one_that_ends_late_does_not_end_the_next_one(catalog: Catalog) -> None:
         left.__exit__(KeyboardInterrupt, KeyboardInterrupt(), None)
     with catalog.read() as connection:
         assert connection.execute("SELECT name FROM applications").fetchall() == [("next",)]
+
+
+@pytest.mark.parametrize("inner", [Catalog.write, Catalog.read])
+def test_one_within_another_is_refused_and_leaves_the_catalog_whole(catalog: Catalog, inner: Transaction) -> None:
+    with pytest.raises(InternalError, match="within another one"), catalog.write() as connection:
+        connection.execute(NEW, ("a", "a"))
+        with inner(catalog):
+            pass
+        connection.execute(NEW, ("b", "b"))
+    with pytest.raises(InternalError, match="within another one"), catalog.write(), inner(catalog):
+        pass
+    catalog.verify()
+    with catalog.read() as connection:
+        assert connection.execute("SELECT name FROM applications").fetchall() == []

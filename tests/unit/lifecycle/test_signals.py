@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from headrace.lifecycle.signals import stop_signals
+from headrace.lifecycle.signals import signals_later, stop_signals
 from headrace.spark.worker_path import shared_import_path
 
 
@@ -55,6 +55,32 @@ def test_other_threads_leave_signals_alone() -> None:
     thread.start()
     thread.join()
     assert handlers == [before]
+
+
+def test_signals_come_when_the_block_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    came: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: came.append(number))
+    try:
+        with pytest.raises(KeyboardInterrupt), signals_later():
+            send(signal.SIGINT)
+            assert not came
+        with pytest.raises(KeyboardInterrupt), signals_later():
+            send(signal.SIGINT)
+            with pytest.raises(KeyboardInterrupt):
+                send(signal.SIGINT)
+        # Ctrl-C ends what follows it: SIGTERM is heard before.
+        with pytest.raises(KeyboardInterrupt):
+            _with_both()
+        assert came.count(signal.SIGTERM) >= 1
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _with_both() -> None:
+    with signals_later():
+        send(signal.SIGINT)
+        send(signal.SIGTERM)
 
 
 @pytest.mark.parametrize("before", [None, "/somewhere"])

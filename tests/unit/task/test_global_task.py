@@ -13,6 +13,8 @@ from headrace.processors.api import Processor, PunctuationType
 from headrace.records import RawRecord, Record, raw_record
 from headrace.state import stores
 from headrace.task.global_task import GlobalTask
+from headrace.task.handlers import LogAndFailExceptionHandler
+from headrace.task.nodes import handle_unreadable
 from headrace.topology import Topology
 
 
@@ -62,7 +64,9 @@ class Mute(Exception):
 def test_an_error_that_cannot_say_what_it_is_is_told_all_the_same() -> None:
     task = global_task()
     with pytest.raises(StreamsError, match=r"could not be deserialized: \(its __str__ raised RuntimeError\)"):
-        task._on_unreadable(record(number(1)), "source", "value", Mute())
+        handle_unreadable(
+            task.context, LogAndFailExceptionHandler().handle, "source", record(number(1)), "value", Mute()
+        )
 
 
 def test_what_cannot_be_read_ends_it_unless_the_handler_says_otherwise() -> None:
@@ -78,6 +82,21 @@ def test_skips_what_it_cannot_read(caplog: pytest.LogCaptureFixture) -> None:
     assert "record topic-0@0: long() expected 8 bytes, found 5" in caplog.text
     assert task.context.metrics.dropped_records == 1
     assert task.offsets == {("topic", 0): 1}
+
+
+def test_a_dead_letter_that_cannot_be_sent_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    dead = {"errors.dead.letter.queue.topic.name": "dlq"}
+    global_task(deserialization_exception_handler="log_and_continue", **dead).update(record(b"short"))
+    assert "the global node source cannot write to a dead-letter topic" in caplog.text
+
+
+def test_a_handler_that_fails_is_named() -> None:
+    def broken(*_: Any) -> None:
+        raise ValueError("no idea")
+
+    with pytest.raises(StreamsError, match="the deserialization exception handler itself failed: ") as caught:
+        global_task(deserialization_exception_handler=broken).update(record(b"short"))
+    assert caught.value.at == "node source, record topic-0@0"
 
 
 def test_an_error_of_the_processor_comes_through_as_it_is() -> None:

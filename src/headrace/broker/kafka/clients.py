@@ -139,7 +139,7 @@ class Clients:
         return self.until_it_can(what, once)
 
     def look(self, what: str, once: Callable[[float], _T]) -> _T:
-        """The same of a question that changes nothing, ``once`` in so many seconds: it is asked again and again."""
+        """What the cluster answers to a question that may be asked again; ``once`` is given how long it may take."""
         return self.until_it_can(what, lambda: self.patiently(once, self.learn_leaders))
 
     def learn_leaders(self, seconds: float) -> None:
@@ -191,15 +191,15 @@ class Clients:
         """
         deadline, seconds = time.monotonic() + self.timeout, _LOOK_SECONDS
         while True:
-            left = deadline - time.monotonic()
-            at_most = max(min(seconds, left), 0.001)
+            at_most = max(min(seconds, deadline - time.monotonic()), 0.001)
             try:
                 if seconds > _LOOK_SECONDS:
                     learn(at_most)
                 found = ask(at_most)
                 break
             except KafkaException as error:
-                if left <= seconds or error.args[0].code() not in UNREACHABLE or self._is_refused():
+                is_over = time.monotonic() >= deadline
+                if is_over or error.args[0].code() not in UNREACHABLE or self._is_refused():
                     raise
             seconds *= 2
             time.sleep(_PAUSE)

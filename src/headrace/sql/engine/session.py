@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.sql.engine.places import mistakes_located
 from headrace.sql.errors import SqlError
-from headrace.sql.settings import check_set_by_statement
+from headrace.sql.settings import STREAMS, check_set_by_statement, in_force
 from headrace.sql.text.parser import parse
 from headrace.sql.text.splitting import statements_of
 from headrace.sql.text.variables import substituted
@@ -65,13 +65,14 @@ class Session:
         match statement:
             case st.SetProperty(name, value, for_system=False):
                 check_set_by_statement(name, value)
-                self.settings[name] = value
+                self.settings = in_force(self.settings, {name: value})
                 return f"{name} is {value}"
             case st.UnsetProperty(name):
-                if name not in self.settings:
+                said = [each for each in self.settings if each.removeprefix(STREAMS) == name.removeprefix(STREAMS)]
+                if not said:
                     message = f"{name} is not set here"
                     raise SqlError("session.setting", message, hint="SHOW PROPERTIES; lists what is set.")
-                del self.settings[name]
+                del self.settings[said[0]]
                 return f"{name} is what it was"
             case st.Define(name, value):
                 self.variables[name.upper()] = value

@@ -52,6 +52,11 @@ def test_what_is_said_last_of_a_setting_holds_with_the_prefix_and_without() -> N
     assert rows(engine, "SHOW PROPERTIES;", session) == [("auto.offset.reset", "SESSION", "latest")]
     (query,) = engine.queries.values()
     assert query.settings == {"auto.offset.reset": "latest"}
+    session = Session()
+    engine.execute("SET 'ksql.streams.num.stream.threads'='4'; SET 'num.stream.threads'='2';", session)
+    assert session.settings == {"num.stream.threads": "2"}
+    engine.execute("UNSET 'ksql.streams.num.stream.threads';", session)
+    assert session.settings == {}
 
 
 @pytest.mark.parametrize("statement", ["SET", "ALTER SYSTEM"])
