@@ -75,6 +75,8 @@ def test_what_a_killed_driver_left_open_keeps_nobody_waiting_who_only_looks(tall
     tally.timeout_ms = 5_000
     with closing(tally.broker()) as broker:
         assert tally.name in broker.applications()
+        last = broker.last_decided(tally.name)
+        assert last is not None and last.batch_id == 0
 
 
 @pytest.mark.parametrize("point", _PUBLICATION)

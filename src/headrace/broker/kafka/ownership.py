@@ -150,10 +150,11 @@ class KafkaOwnership:
             raise fenced(application, epoch, record)
 
     def last_decided(self, application: str) -> Decided | None:
-        """What the control topic says."""
+        """What the control topic says. Who does not own it only looks, and waits for nobody who was killed."""
         if not self.has_topic(application):
             return None
-        state = self.topics.state(application)
+        ask = self.topics.state if self.is_owned(application) else self.topics.settled
+        state = ask(application)
         if state.decision is None:
             return None
         return Decided(state.decision.batch_id, state.decision.epoch, dict(state.notes))
