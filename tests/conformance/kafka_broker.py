@@ -19,12 +19,8 @@ from headrace.broker.kafka.clients import Clients
 from headrace.broker.port import Broker
 from tests.kafka.servers import end, small_server
 
-_SETTINGS = {
-    # Cases are about 1970, and about the far future.
-    "log.retention.check.interval.ms": "86400000",
-    "log.initial.task.delay.ms": "86400000",
-    "log.message.timestamp.after.max.ms": str(2**63 - 1),
-}
+# Some cases are about the far future.
+_SETTINGS = {"log.message.timestamp.after.max.ms": str(2**63 - 1)}
 _SECONDS = 30.0
 _PAUSE_SECONDS = 0.005
 

@@ -28,6 +28,8 @@ QUICK = {
     "log.flush.interval.messages": "9223372036854775807",
     # So that the room of a broker is not claimed at once: tests make many topics.
     "log.index.size.max.bytes": "65536",
+    # A day until the broker looks for records to remove, instead of half a minute: those of most tests are of 1970.
+    "log.initial.task.delay.ms": "86400000",
 }
 
 
