@@ -42,7 +42,9 @@ class Topics:
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._admin = AdminClient({"bootstrap.servers": address})
+        # They outlive the broker, and would say so again and again: only what is worse than an error is told.
+        self._client = {"bootstrap.servers": address, "log_level": 2}
+        self._admin = AdminClient(self._client)
         self._asking: dict[str, Consumer] = {}
 
     def create(self, *names: str) -> None:
@@ -65,7 +67,7 @@ class Topics:
         """Append all records of an input; those without a key go round."""
         self.create(topic)
         settings = {"linger.ms": 20, "batch.size": 1_000_000, "queue.buffering.max.messages": 500_000}
-        producer = Producer({"bootstrap.servers": self.address, "partitioner": "murmur2_random", **settings})
+        producer = Producer({**self._client, "partitioner": "murmur2_random", **settings})
         for number, (key, value, at) in enumerate(input.records()):
             partition = number % PARTITIONS if key is None else -1
             while True:
@@ -99,7 +101,7 @@ class Topics:
     def records(self, topic: str) -> Iterator[tuple[bytes, bytes | None]]:
         """The keys and values of a topic that a reader of what is committed sees, up to now."""
         settings = {"group.id": "unused", "isolation.level": "read_committed", "enable.partition.eof": True}
-        consumer = Consumer({"bootstrap.servers": self.address, "fetch.queue.backoff.ms": 20, **settings})
+        consumer = Consumer({**self._client, "fetch.queue.backoff.ms": 20, **settings})
         consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
         deadline, left = time.monotonic() + _SECONDS, set(range(PARTITIONS))
         try:
@@ -133,7 +135,7 @@ class Topics:
         """
         if group not in self._asking:
             self._asking.clear()
-            self._asking[group] = Consumer({"bootstrap.servers": self.address, "group.id": group})
+            self._asking[group] = Consumer({**self._client, "group.id": group})
         found = self._asking[group].committed(places, timeout=_SECONDS)
         return {TopicPartition(each.topic, each.partition): each.offset for each in found}
 
