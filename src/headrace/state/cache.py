@@ -186,11 +186,6 @@ class NamedCache:
         """The entries of both ends and between, in order of their keys, as they are now. Reading one is a use of it."""
         return self._read(self.keys(first, last, forward=forward))
 
-    def scan_prefix(self, prefix: bytes) -> Iterator[tuple[bytes, CacheEntry]]:
-        """The entries whose keys begin with ``prefix``, in order of their keys, as they are now."""
-        # No other key may be read, not even the first after the prefix: that would keep it in the cache.
-        return self._read([key for key in self.keys(prefix, next_prefix(prefix)) if key.startswith(prefix)])
-
     def keys(self, first: bytes | None, last: bytes | None, *, forward: bool = True) -> list[bytes]:
         """The keys of both ends and between, in order."""
         keys = self._keys.keys(first, last, forward=forward)
@@ -199,6 +194,11 @@ class NamedCache:
             return keys
         keys += (key for key in evicted if (first is None or key >= first) and (last is None or key <= last))
         return sorted(keys, reverse=not forward)
+
+    def keys_with_prefix(self, prefix: bytes) -> list[bytes]:
+        """The keys that begin with ``prefix``, in order."""
+        # Not even the first one after the prefix may be among them: who reads it would keep it in the cache.
+        return [key for key in self.keys(prefix, next_prefix(prefix)) if key.startswith(prefix)]
 
     def _read(self, keys: list[bytes]) -> Iterator[tuple[bytes, CacheEntry]]:
         # Taken now: whoever iterates may write meanwhile, and what is evicted then reaches the store too late for an

@@ -100,6 +100,20 @@ def test_iterators_see_the_cache_over_the_store(store: Any) -> None:
     assert store.approximate_num_entries() == 3
 
 
+def test_who_iterates_uses_what_is_read_and_nothing_else(store: Any) -> None:
+    for key in ("b", "a", "c"):
+        store.put(key, "1")
+    heard = listen(store)
+
+    assert list(store.prefix_scan("a", serde.string())) == [("a", "1")]
+    store.range("b", "c")
+    store.inner._cache.evict()
+    assert heard[0].key == "b"
+
+    assert list(store.range("c", None)) == [("c", "1")]
+    assert list(store.inner._cache._entries) == [b"a", b"c"]
+
+
 def test_backward_a_cached_tombstone_goes_wrong_as_in_kafka_streams(store: Any) -> None:
     store.put_all([("a", "1"), ("b", "1"), ("c", "1")])
     store.flush_cache()

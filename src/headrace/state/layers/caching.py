@@ -18,6 +18,7 @@ from headrace.records import Change, Record
 from headrace.state.bytes_stores import BytesKeyValueStore, Entries
 from headrace.state.cache import NO_RECORD, CacheEntry, NamedCache, ThreadCache
 from headrace.state.contracts import FlushListener, FlushReceiver, StateStore, StoreContext
+from headrace.state.key_schemas import Matches
 from headrace.state.layers.merging import Cached, Rank, merged, same
 from headrace.state.layers.wrapped import S, Wrapped
 
@@ -94,15 +95,29 @@ class Caching(Wrapped[S], ABC):
         return self._thread_cache
 
     def _merged(
-        self, cached: Cached, beneath: Entries, rank: Rank, forward: bool, *, is_exact: bool = False
+        self,
+        cache_keys: list[bytes],
+        beneath: Entries,
+        rank: Rank,
+        forward: bool,
+        matches: Matches | None = None,
+        *,
+        is_exact: bool = False,
     ) -> Entries:
-        return merged(self._reread(cached), beneath, rank, forward, is_exact=is_exact)
+        """The entries that the cache has as ``cache_keys`` now, those that match, and those of the store beneath."""
+        if not cache_keys:
+            return beneath
+        return merged(self._read(cache_keys, matches), beneath, rank, forward, is_exact=is_exact)
 
-    def _reread(self, cached: Cached) -> Cached:
-        """The values of the moment, of entries that were evicted meanwhile too: the store beneath shows older ones."""
-        for cache_key, _ in cached:
-            key, entry = self._store_key(cache_key), self._cache.peek(cache_key)
-            yield key, CacheEntry(self.inner.get(key)) if entry is None else entry
+    def _read(self, cache_keys: list[bytes], matches: Matches | None) -> Cached:
+        """The values of the moment, of entries that were evicted meanwhile too: the store beneath shows older ones.
+
+        Reading an entry is a use of it, whether it matches or not.
+        """
+        for cache_key in cache_keys:
+            key, entry = self._store_key(cache_key), self._cache.get(cache_key)
+            if matches is None or matches(key):
+                yield key, CacheEntry(self.inner.get(key)) if entry is None else entry
 
     def _is_news(self, cache_key: bytes, value: bytes | None) -> bool:
         """Whether nobody has been told of the value yet, unless by the record that is processed now."""
@@ -207,12 +222,11 @@ class CachingKeyValueStore(Caching[BytesKeyValueStore]):
     def range(self, key_from: bytes | None, key_to: bytes | None, *, forward: bool = True) -> Entries:
         """The entries of both ends and between, cached or not."""
         beneath = self.inner.range(key_from, key_to, forward=forward)
-        cached = self._cache.scan(key_from, key_to, forward=forward)
-        return self._merged(cached, beneath, same, forward)
+        return self._merged(self._cache.keys(key_from, key_to, forward=forward), beneath, same, forward)
 
     def prefix_scan(self, prefix: bytes) -> Entries:
         beneath = self.inner.prefix_scan(prefix)
-        return self._merged(self._cache.scan_prefix(prefix), beneath, same, True)
+        return self._merged(self._cache.keys_with_prefix(prefix), beneath, same, True)
 
     def approximate_num_entries(self) -> int:
         return self.inner.approximate_num_entries()

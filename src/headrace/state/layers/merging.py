@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from headrace.state.bytes_stores import Entries
 from headrace.state.cache import CacheEntry
 from headrace.state.contracts import StoreIterator
-
-T = TypeVar("T")
 
 Cached = Iterator[tuple[bytes, CacheEntry]]
 Rank = Callable[[bytes], Any]
@@ -20,76 +18,59 @@ def same(key: bytes) -> bytes:
     return key
 
 
-class _Lookahead(Generic[T]):
-    """An iterator whose next item can be looked at before it is taken; it is fetched only then."""
-
-    __slots__ = ("_items", "_next")
-
-    def __init__(self, items: Iterator[T]) -> None:
-        self._items = items
-        self._next: T | None = None
-
-    def peek(self) -> T | None:
-        """The next item; None at the end."""
-        if self._next is None:
-            self._next = next(self._items, None)
-        return self._next
-
-    def pop(self) -> None:
-        self.peek()
-        self._next = None
-
-
 def merged(cached: Cached, beneath: Entries, rank: Rank, forward: bool, *, is_exact: bool = False) -> Entries:
     """The entries of the cache and of the store beneath as one; the cache's win.
 
     Only if it ``is_exact``, tombstones are respected backward, too.
     """
     mistakes_tombstones = not forward and not is_exact
-    entries = _merge(_Lookahead(cached), _Lookahead(beneath), rank, forward, mistakes_tombstones)
-    return StoreIterator(entries, beneath.close)
+    return StoreIterator(_merge(cached, beneath, rank, forward, mistakes_tombstones), beneath.close)
 
 
 def _merge(
-    cached: _Lookahead[tuple[bytes, CacheEntry]],
-    beneath: _Lookahead[tuple[bytes, bytes]],
-    rank: Rank,
-    forward: bool,
-    mistakes_tombstones: bool,
+    cached: Cached, beneath: Entries, rank: Rank, forward: bool, mistakes_tombstones: bool
 ) -> Iterator[tuple[bytes, Any]]:
+    # The next of each; None where it has yet to be fetched, or at the end.
+    ours = theirs = None
     while True:
+        ours, theirs = ours or next(cached, None), theirs or next(beneath, None)
         if mistakes_tombstones:
-            _skip_tombstones(cached, beneath, rank)
-        ours, theirs = cached.peek(), beneath.peek()
-        if ours is None and theirs is None:
-            return
+            ours, theirs = _after_tombstones(ours, theirs, cached, beneath, rank)
         if ours is not None and theirs is not None:
             our_rank, their_rank = rank(ours[0]), rank(theirs[0])
             if our_rank == their_rank:
-                beneath.pop()
+                theirs = None
             elif (our_rank > their_rank) is forward:
-                ours = None
+                yield theirs
+                theirs = None
+                continue
         if ours is not None:
-            cached.pop()
             if ours[1].value is not None or mistakes_tombstones:
                 yield ours[0], ours[1].value
+            ours = None
         elif theirs is not None:
-            beneath.pop()
             yield theirs
+            theirs = None
+        else:
+            return
 
 
-def _skip_tombstones(
-    cached: _Lookahead[tuple[bytes, CacheEntry]], beneath: _Lookahead[tuple[bytes, bytes]], rank: Rank
-) -> None:
+def _after_tombstones(
+    ours: tuple[bytes, CacheEntry] | None,
+    theirs: tuple[bytes, bytes] | None,
+    cached: Cached,
+    beneath: Entries,
+    rank: Rank,
+) -> tuple[tuple[bytes, CacheEntry] | None, tuple[bytes, bytes] | None]:
     # Kafka Streams compares here as if every iterator went forward. Backward, a tombstone is therefore lost (and the
     # entry it deletes shows) when the store's next key is greater, and shows up itself, with the value None, when it
     # is smaller.
-    while (ours := cached.peek()) is not None and ours[1].value is None:
-        theirs = beneath.peek()
+    while ours is not None and ours[1].value is None:
         if theirs is not None:
             our_rank, their_rank = rank(ours[0]), rank(theirs[0])
             if our_rank > their_rank:
-                return
+                break
             if our_rank == their_rank:
-                beneath.pop()
-        cached.pop()
+                theirs = next(beneath, None)
+        ours = next(cached, None)
+    return ours, theirs

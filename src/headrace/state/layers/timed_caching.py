@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import struct
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from headrace.errors import ArgumentError, IllegalStateError, UnsupportedError
@@ -16,9 +15,10 @@ from headrace.state.cache import NamedCache
 from headrace.state.contracts import StoreIterator
 from headrace.state.key_schemas import MAX_SEQUENCE, SESSION_KEYS, WINDOW_KEYS, KeySchema
 from headrace.state.layers.caching import Caching
-from headrace.state.layers.merging import Cached
 
 _SEGMENT_ID = struct.Struct(">q")
+_FEW = 4
+"""So many segments are looked through quicker than those of them are found that the cache has entries of."""
 
 Span = tuple[bytes | None, bytes | None]
 """The first and the last key of a stretch of the cache; None is an open end."""
@@ -65,14 +65,15 @@ class TimedCaching(Caching[BytesTimedStore]):
         if key_from is not None and key_to is not None and key_from > key_to:
             return StoreIterator(())
         beneath = self.inner.fetch_keys(key_from, key_to, time_from, time_to, forward=forward)
-        cached = self._scan_keys(key_from, key_to, time_from, time_to, forward)
-        matching = self._matching(cached, key_from, key_to, time_from, time_to)
-        return self._merged(matching, beneath, self._cache_key, forward)
+        cached = self._cached_keys(key_from, key_to, time_from, time_to, forward)
+        matches = self._schema.matcher(key_from, key_to, time_from, time_to)
+        return self._merged(cached, beneath, self._cache_key, forward, matches)
 
     @abstractmethod
-    def _scan_keys(
+    def _cached_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, forward: bool
-    ) -> Cached: ...
+    ) -> list[bytes]:
+        """Where the cache may have entries of a range of keys."""
 
     def _segment_id(self, time: int) -> int:
         return time // self._interval_ms if time >= 0 else -(-time // self._interval_ms)
@@ -92,24 +93,17 @@ class TimedCaching(Caching[BytesTimedStore]):
             message = f"store {self.name} is cached and cannot look across segments in this order"
             raise IllegalStateError(message, hint="Ask for a range that does not end before it begins, or forward.")
 
-    def _scan_spans(self, spans: Iterable[Span], forward: bool) -> Cached:
-        # All of them now, so that writes during the iteration change nothing in it.
-        return chain.from_iterable([self._cache.scan(first, last, forward=forward) for first, last in spans])
+    def _in_spans(self, spans: Iterable[Span], forward: bool) -> list[bytes]:
+        return [key for first, last in spans for key in self._cache.keys(first, last, forward=forward)]
 
-    def _scan_of_key(self, key: bytes, time_from: int, time_to: int, forward: bool) -> Cached:
+    def _of_key(self, key: bytes, time_from: int, time_to: int, forward: bool) -> list[bytes]:
         first, last = self._schema.fixed_bounds(key, time_from, time_to)
-        return self._cache.scan(self._cache_key(first), self._cache_key(last), forward=forward)
+        return self._cache.keys(self._cache_key(first), self._cache_key(last), forward=forward)
 
-    def _scan_of_keys(self, key_from: bytes | None, key_to: bytes | None, time_to: int, forward: bool) -> Cached:
+    def _of_keys(self, key_from: bytes | None, key_to: bytes | None, time_to: int, forward: bool) -> list[bytes]:
         first = None if key_from is None else self._cache_key(self._schema.lower_bound(key_from))
         last = None if key_to is None else self._cache_key(self._schema.upper_bound(key_to, time_to))
-        return self._cache.scan(first, last, forward=forward)
-
-    def _matching(
-        self, cached: Cached, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int
-    ) -> Cached:
-        matches = self._schema.matcher(key_from, key_to, time_from, time_to)
-        return (entry for entry in cached if matches(entry[0][_SEGMENT_ID.size :]))
+        return self._cache.keys(first, last, forward=forward)
 
 
 class CachingWindowStore(TimedCaching):
@@ -121,27 +115,28 @@ class CachingWindowStore(TimedCaching):
         """The windows of one key: exact backward, too, since sliding windows are computed from them."""
         beneath = self.inner.fetch(key, time_from, time_to, forward=forward)
         if self.persistent:
-            cached = self._scan_segments(key, key, time_from, time_to, forward)
+            cached = self._in_segments(key, key, time_from, time_to, forward)
         else:
-            cached = self._scan_of_key(key, time_from, time_to, forward)
-        cached = self._matching(cached, key, key, time_from, time_to)
-        return self._merged(cached, beneath, window_store_start, forward, is_exact=True)
+            cached = self._of_key(key, time_from, time_to, forward)
+        matches = self._schema.matcher(key, key, time_from, time_to)
+        return self._merged(cached, beneath, window_store_start, forward, matches, is_exact=True)
 
     def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> Entries:
         beneath = self.inner.fetch_all(time_from, time_to, forward=forward)
-        cached = self._cache.scan(None, None, forward=forward)
-        return self._merged(self._matching(cached, None, None, time_from, time_to), beneath, self._cache_key, forward)
+        cached = self._cache.keys(None, None, forward=forward)
+        matches = self._schema.matcher(None, None, time_from, time_to)
+        return self._merged(cached, beneath, self._cache_key, forward, matches)
 
-    def _scan_keys(
+    def _cached_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, forward: bool
-    ) -> Cached:
+    ) -> list[bytes]:
         if self.persistent:
-            return self._scan_segments(key_from, key_to, time_from, time_to, forward)
-        return self._scan_of_keys(key_from, key_to, time_to, forward)
+            return self._in_segments(key_from, key_to, time_from, time_to, forward)
+        return self._of_keys(key_from, key_to, time_to, forward)
 
-    def _scan_segments(
+    def _in_segments(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, forward: bool
-    ) -> Cached:
+    ) -> list[bytes]:
         first_id, last_id = self._segment_id(max(0, time_from)), self._segment_id(min(time_to, self._max_time))
         if forward:
             self._check_segment(min(max(0, time_to), self._segment_end(first_id)), first_id)
@@ -158,7 +153,7 @@ class CachingWindowStore(TimedCaching):
             spans = (self._span_of_key(id_, key_from, first_time, time_to) for id_ in segments)
         else:
             spans = (self._span(id_, key_from, key_to, time_to) for id_ in segments)
-        return self._scan_spans(spans if forward else reversed(list(spans)), forward)
+        return self._in_spans(spans if forward else reversed(list(spans)), forward)
 
     def _span_of_key(self, segment_id: int, key: bytes, time_from: int, time_to: int) -> Span:
         first, last = max(0, time_from, segment_id * self._interval_ms), min(time_to, self._segment_end(segment_id))
@@ -178,34 +173,37 @@ class CachingSessionStore(TimedCaching):
 
     def fetch(self, key: bytes, time_from: int, time_to: int, *, forward: bool = True) -> Entries:
         if self.persistent:
-            cached = self._scan_spans(self._spans(key, time_from, time_to, forward), forward)
+            cached = self._in_spans(self._spans(key, time_from, time_to, forward), forward)
         else:
-            cached = self._scan_of_key(key, time_from, time_to, forward)
+            cached = self._of_key(key, time_from, time_to, forward)
         beneath = self.inner.fetch(key, time_from, time_to, forward=forward)
-        return self._merged(self._matching(cached, key, key, time_from, time_to), beneath, self._cache_key, forward)
+        matches = self._schema.matcher(key, key, time_from, time_to)
+        return self._merged(cached, beneath, self._cache_key, forward, matches)
 
     def fetch_all(self, time_from: int, time_to: int, *, forward: bool = True) -> NoReturn:
         """Refused: the cache is not in order of time."""
         message = f"store {self.name} is cached and cannot look for sessions by their end alone"
         raise UnsupportedError(message, hint="Turn caching off for this store, or ask for a range of keys.")
 
-    def _scan_keys(
+    def _cached_keys(
         self, key_from: bytes | None, key_to: bytes | None, time_from: int, time_to: int, forward: bool
-    ) -> Cached:
-        return self._scan_of_keys(key_from, key_to, time_to, forward)
+    ) -> list[bytes]:
+        return self._of_keys(key_from, key_to, time_to, forward)
 
     def _spans(self, key: bytes, earliest_end: int, latest_start: int, forward: bool) -> Iterator[Span]:
-        first_id, last_id = self._segment_id(earliest_end), self._segment_id(self._max_time)
-        segments = list(held_segments(self._cache, first_id, last_id))
+        first_id, last_id = max(0, self._segment_id(earliest_end)), self._segment_id(self._max_time)
+        segments: Sequence[int] = range(first_id, last_id + 1)
+        if len(segments) > _FEW:
+            segments = list(held_segments(self._cache, first_id, last_id))
         if forward:
             for segment_id in segments:
                 first = max(earliest_end, segment_id * self._interval_ms)
-                yield self._span(key, first, self._segment_end(segment_id), latest_start)
+                yield self._span(segment_id, key, first, self._segment_end(segment_id), latest_start)
             return
         last = self._last_backward(latest_start)
         for segment_id in reversed(segments):
             first = segment_id * self._interval_ms
-            yield self._span(key, first, min(last, self._segment_end(segment_id)), latest_start)
+            yield self._span(segment_id, key, first, min(last, self._segment_end(segment_id)), latest_start)
 
     def _last_backward(self, latest_start: int) -> int:
         # Looking backward, the last segment is cut at the latest start: a session that ends later is not found there.
@@ -217,6 +215,6 @@ class CachingSessionStore(TimedCaching):
             raise ArgumentError(message, hint="Look forward, or backward once the store holds a session.")
         return last
 
-    def _span(self, key: bytes, first: int, last: int, latest_start: int) -> Span:
-        lower = self._cache_key(session_key(key, 0, max(0, first)))
-        return lower, self._cache_key(session_key(key, min(latest_start, last), last))
+    def _span(self, segment_id: int, key: bytes, first: int, last: int, latest_start: int) -> Span:
+        prefix = _SEGMENT_ID.pack(segment_id) + key
+        return session_key(prefix, 0, first), session_key(prefix, min(latest_start, last), last)

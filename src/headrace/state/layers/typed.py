@@ -462,7 +462,8 @@ class TypedSessionStore(TypedStore[BytesTimedStore]):
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[Any], Any]:
         """The sessions of one key that end no earlier and start no later."""
-        return self._typed_entries(self.inner.fetch(self.raw_key(key), earliest_end, latest_start))
+        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
+        return self._typed_entries(self.inner.fetch(raw_key, earliest_end, latest_start))
 
     def backward_find_sessions(
         self, key: Any, earliest_end: int, latest_start: int
@@ -491,7 +492,8 @@ class TypedSessionStore(TypedStore[BytesTimedStore]):
     def _raw_session(self, session: Windowed[Any]) -> bytes:
         if session is None or session.window is None:
             raise OperatorTypeError("a session cannot be None", hint="Give a Windowed key with a SessionWindow.")
-        return session_key(self.raw_key(session.key), session.window.start, session.window.end)
+        raw_key = self._last_raw_key if session.key is self._last_key else self.raw_key(session.key)
+        return session_key(raw_key, session.window.start, session.window.end)
 
     def _entry_key(self, data: bytes) -> Any:
         key, start, end = parse_session_key(data)
