@@ -59,5 +59,5 @@ def _type_of(value: Decimal) -> t.Decimal:
     """Digits of a value; one between -1 and 1 has a zero before the point that counts."""
     _, digits, exponent = value.as_tuple()
     scale = max(0, -int(exponent))
-    precision = max(len(digits) + max(0, int(exponent)), scale + (1 if abs(value) < 1 else 0))
+    precision = max(len(digits) + max(0, int(exponent)), scale + (1 if value.copy_abs() < 1 else 0))
     return t.Decimal(precision, scale)

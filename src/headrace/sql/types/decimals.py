@@ -24,7 +24,7 @@ def type_of_number(number: Number) -> Decimal:
     """
     _, digits, exponent = number.as_tuple()
     scale = max(0, -int(exponent))
-    if abs(number) < 1:
+    if number.copy_abs() < 1:  # abs() rounds to 28 digits
         return Decimal(scale + 1, scale)
     return Decimal(len(digits) + max(0, int(exponent)), scale)
 

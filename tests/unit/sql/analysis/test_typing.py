@@ -60,6 +60,7 @@ def typed(text: str) -> str:
         ("-E", "DECIMAL(4, 2)"),
         ("2.345", "DECIMAL(4, 3)"),
         ("0.005", "DECIMAL(4, 3)"),
+        ("0." + "9" * 32, "DECIMAL(33, 32)"),
         ("1E3", "DOUBLE"),
         ("2147483648", "BIGINT"),
         ("DECIMAL '1.20'", "DECIMAL(3, 2)"),

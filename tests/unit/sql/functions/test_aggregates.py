@@ -234,6 +234,12 @@ def test_a_sum_of_decimals_that_does_not_fit_is_an_error() -> None:
         folded(total, [Exact("999.9"), Exact("0.1")])
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_sum_of_decimals_may_use_every_digit_of_its_type(sign: int) -> None:
+    largest = Exact((sign < 0, (9,) * 38, -10))
+    assert folded(made("SUM(DECIMAL(38, 10))"), [largest]) == largest
+
+
 @pytest.mark.parametrize(("name", "values"), [("COLLECT_LIST", [1, 1]), ("COLLECT_SET", [1, 2])])
 def test_a_limit_keeps_lists_short(name: str, values: list[int]) -> None:
     limited = made(f"{name}(INTEGER)", settings={"limit": "2"})

@@ -80,7 +80,8 @@ class SumOfDecimals(_Sum[Decimal]):
         if value is None:
             return total
         found = self._context.add(total, value)
-        if abs(found) >= Decimal(10) ** (self._type.precision - self._type.scale):
+        # Not abs(), which rounds to 28 digits.
+        if found.copy_abs() >= Decimal(10) ** (self._type.precision - self._type.scale):
             message = f"the sum of {total:f} and {value:f} does not fit into {self._type}"
             raise OverflowError(message)
         return found
