@@ -198,7 +198,8 @@ def make_nodes(
 def connect(plan: TaskPlan, nodes: dict[str, TaskNode]) -> None:
     """Tell each node whom to forward to. Comes after all are initialised: only then can they take records."""
     wiring = _Wiring(plan, nodes)
-    for planned in plan.nodes:
+    # From the end, so that what a function calls is there already: a long chain is not wired by recursion.
+    for planned in reversed(plan.nodes):
         node = nodes[planned.name]
         node.context.attach([(child, wiring.process(child), wiring.take(child)) for child in planned.children])
         if isinstance(node, TaskSource):

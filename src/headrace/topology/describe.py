@@ -93,9 +93,15 @@ class _Described:
         return self.node.name
 
     def grow(self, delta: int) -> None:
-        self.size += delta
-        for predecessor in self.predecessors:
-            predecessor.grow(delta)
+        # Step by step up, and what comes to a node by several paths at once: there may be many more paths than nodes.
+        growing = {self: delta}
+        while growing:
+            above: dict[_Described, int] = {}
+            for node, more in growing.items():
+                node.size += more
+                for predecessor in node.predecessors:
+                    above[predecessor] = above.get(predecessor, 0) + more
+            growing = above
 
     def description(self, graph: TopologyGraph) -> NodeDescription:
         kind = type(self.node).__name__.removesuffix("Node")

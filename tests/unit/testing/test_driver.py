@@ -42,6 +42,18 @@ def counting(**keywords: Any) -> StreamsBuilder:
     return builder
 
 
+def test_a_program_may_have_many_steps(driver: Drivers) -> None:
+    builder = StreamsBuilder()
+    numbers = builder.stream("in", value_serde=serdes.long())
+    for _ in range(150):
+        numbers = numbers.map_values(lambda number: number + 1)
+        numbers = numbers.merge(numbers.filter(lambda key, number: number < 0))
+    numbers.to("out", value_serde=serdes.long())
+    running = driver(builder.build())
+    running.create_input_topic("in", value_serde=serdes.long()).pipe_input("k", 0)
+    assert running.create_output_topic("out", value_serde=serdes.long()).read_values_to_list() == [150]
+
+
 def test_pipes_and_reads_records(driver: Drivers) -> None:
     under_test = driver(copy(), CONFIG)
     topic, out = under_test.create_input_topic("in"), under_test.create_output_topic("out")

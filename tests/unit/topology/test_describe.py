@@ -13,6 +13,15 @@ def test_shows_an_empty_topology() -> None:
     assert str(Topology().describe()) == "Topologies:\n "
 
 
+def test_there_may_be_many_more_paths_than_nodes() -> None:
+    topology = Topology().add_source("0", ["events"])
+    for number in range(0, 160, 2):
+        topology.add_processor(f"{number + 1}", Processor, f"{number}")
+        topology.add_processor(f"{number + 2}", Processor, [f"{number}", f"{number + 1}"])
+    (part,) = topology.describe().subtopologies
+    assert [node.name for node in part.nodes] == [f"{number}" for number in range(161)]
+
+
 def test_lists_nodes_with_most_below_them_first() -> None:
     topology = (
         Topology()
