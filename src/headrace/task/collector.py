@@ -112,13 +112,15 @@ class RecordCollector:
             message = f"the topic {topic!r} has no partitions to write to"
             raise StreamsError(message, hint="Create the topic before the application starts.", at=f"node {node}")
         chosen = partitioner(topic, key, value, count)
-        if chosen is None or isinstance(chosen, int):
-            return [chosen]
+        if chosen is None:
+            return [None]
+        if isinstance(chosen, int):
+            return [int(chosen)]  # a bool, or a number of an enumeration, is written as what it stands for
         if not isinstance(chosen, list | tuple | set | frozenset) or not all(isinstance(each, int) for each in chosen):
             message = f"the partitioner of the topic {topic!r} gave {chosen!r}"
             hint = "It must give the number of a partition, a list of numbers, or None to let the key decide."
             raise StreamsError(message, hint=hint, at=f"node {node}")
-        partitions: list[int | None] = [*sorted(set(chosen))]
+        partitions: list[int | None] = [*sorted(set(map(int, chosen)))]
         if not partitions:
             self._task.drop("the partitioner chose no partition")
         return partitions

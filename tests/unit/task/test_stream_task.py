@@ -354,6 +354,12 @@ def test_a_partitioner_may_choose_none_one_or_several(answer: Any, partitions: l
     assert run.task.context.metrics.dropped_records == (0 if partitions else 1)
 
 
+@pytest.mark.parametrize("answer", [True, [True]])
+def test_a_partitioner_may_answer_with_a_condition(answer: Any) -> None:
+    run = Run(one_node(forward, partitioner=lambda topic, key, value, count: answer)).start().feed(("v", 1)).drain()
+    assert [repr(record.partition) for record in run.port.sent] == ["1"]
+
+
 def test_commits_the_head_of_the_queue_or_what_comes_after_the_last_record() -> None:
     run = Run(one_node(forward)).start().feed(("a", 10), ("b", 20))
     run.task.process(0)
