@@ -6,6 +6,7 @@ import concurrent.futures
 import functools
 import multiprocessing
 import os
+import sys
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from tests.conformance.engines import ENGINES, OWN_CLOCK
 from tests.conformance.left_out import reason_to_leave_out
 from tests.conformance.on_batches import Layout, differences
 from tests.conformance.specs import Json
+
+_TOLD_EACH = 100
 
 
 @dataclass
@@ -55,7 +58,12 @@ def check_all_on_engine(cases: Sequence[Json], engine: str, layouts: Sequence[La
         return [check(case) for case in cases]
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count() or 1, context, quiet) as pool:
-        return list(pool.map(check, cases, chunksize=4))
+        verdicts = []
+        for verdict in pool.map(check, cases, chunksize=4):
+            verdicts.append(verdict)
+            if len(verdicts) % _TOLD_EACH == 0:
+                print(f"{len(verdicts):,} of {len(cases):,} cases", file=sys.stderr, flush=True)
+        return verdicts
 
 
 def _differences(case: Json, layout: Layout, engine: str) -> list[Difference]:
