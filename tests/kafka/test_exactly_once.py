@@ -13,9 +13,10 @@ from headrace.broker.kafka import crash_points, groups, staging
 from headrace.broker.port import Decision, Outcome
 from headrace.errors import ConfigError, FencedError
 from headrace.kafka_server import KafkaServer
+from headrace.query.replicas import Replicas
 from tests.kafka.proxy import END_TXN, Proxy
 from tests.kafka.running import member
-from tests.kafka.tally import Tally
+from tests.kafka.tally import Tally, topology
 
 _DRIVER = [crash_points.STAGED, crash_points.BEFORE_DECISION, crash_points.DECIDED, crash_points.BEFORE_OWNER]
 _PUBLICATION = [
@@ -77,6 +78,8 @@ def test_what_a_killed_driver_left_open_keeps_nobody_waiting_who_only_looks(tall
         assert tally.name in broker.applications()
         last = broker.last_decided(tally.name)
         assert last is not None and last.batch_id == 0
+        with Replicas.of(topology(tally.name), tally.settings(), broker) as replicas:
+            assert sum(row["value"] for row in replicas.rows("totals")) == 50
 
 
 @pytest.mark.parametrize("point", _PUBLICATION)
