@@ -46,7 +46,7 @@ _T = TypeVar("_T")
 Asked: TypeAlias = "Callable[[], Future[_T]]"
 
 
-def result(future: Future[_T], seconds: float) -> _T:
+def answer_within(future: Future[_T], seconds: float) -> _T:
     """What a question comes to that librdkafka ends after so many seconds."""
     try:
         return future.result(seconds + _LOOK_SECONDS)

@@ -17,7 +17,7 @@ from confluent_kafka import (
 
 from headrace.broker import port
 from headrace.broker.kafka import metadata, offsets
-from headrace.broker.kafka.clients import Clients, result
+from headrace.broker.kafka.clients import Clients, answer_within
 from headrace.broker.kafka.exact_offsets import committed_by
 from headrace.broker.kafka.failures import DENIED
 from headrace.broker.port import OffsetAndMetadata
@@ -126,7 +126,7 @@ def _listed(clients: Clients) -> list[Any]:
     """All of them: a broker that does not tell its own is an error."""
 
     def once(seconds: float) -> list[Any]:
-        found = result(clients.admin().list_consumer_groups(request_timeout=seconds), seconds)
+        found = answer_within(clients.admin().list_consumer_groups(request_timeout=seconds), seconds)
         for error in found.errors:
             raise KafkaException(error)
         return list(found.valid)

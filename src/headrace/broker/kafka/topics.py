@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 
 from headrace.broker.kafka import offsets
 from headrace.broker.kafka.client_settings import given
-from headrace.broker.kafka.clients import Clients, result
+from headrace.broker.kafka.clients import Clients, answer_within
 from headrace.broker.kafka.failures import UNKNOWN_TOPIC
 from headrace.broker.kafka.metadata import counts, unknown
 from headrace.broker.port import PartitionDescription, TopicDescription
@@ -122,7 +122,7 @@ def ids(clients: Clients, names: Iterable[str]) -> dict[str, str]:
         asked = clients.admin().describe_topics(TopicCollection(wanted), request_timeout=seconds)
         for name, future in asked.items():
             try:
-                yield name, str(result(future, seconds).topic_id)
+                yield name, str(answer_within(future, seconds).topic_id)
             except KafkaException as error:
                 if error.args[0].code() not in UNKNOWN_TOPIC or name in clients.spreading:
                     raise
@@ -135,7 +135,7 @@ def _described(clients: Clients, name: str) -> Any:
 
     def once(seconds: float) -> Any:
         ask = clients.admin().describe_topics
-        return result(ask(asked, include_authorized_operations=True, request_timeout=seconds)[name], seconds)
+        return answer_within(ask(asked, include_authorized_operations=True, request_timeout=seconds)[name], seconds)
 
     with _known(name, clients.address):
         return clients.look(f"describe the topic {name}", once)
@@ -145,7 +145,7 @@ def _settings(clients: Clients, name: str) -> dict[str, str]:
     resource = ConfigResource(ResourceType.TOPIC, name)
     found: Mapping[str, Any] = clients.look(
         f"describe the settings of the topic {name}",
-        lambda seconds: result(
+        lambda seconds: answer_within(
             clients.admin().describe_configs([resource], request_timeout=seconds)[resource], seconds
         ),
     )
