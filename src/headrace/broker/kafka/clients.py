@@ -10,11 +10,11 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
@@ -43,19 +43,12 @@ _NO_GROUP = "headrace-reads-without-a-group"
 _T = TypeVar("_T")
 
 
-Asked: TypeAlias = "Callable[[], Future[_T]]"
-
-
 def answer_within(future: Future[_T], seconds: float) -> _T:
     """What a question comes to that librdkafka ends after so many seconds."""
     try:
         return future.result(seconds + _LOOK_SECONDS)
     except FutureTimeout:
         raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
-
-
-def _no_errors(_: object) -> Iterable[KafkaError]:
-    return ()
 
 
 class _Quiet:
@@ -124,23 +117,28 @@ class Clients:
                 self._admin = self._made(AdminClient, admin_settings(self.config))
             return self._admin
 
-    def ask(self, what: str, question: Asked[_T], errors: Callable[[_T], Iterable[KafkaError]] = _no_errors) -> _T:
-        """What the cluster answers to an admin client; our error where it does not, or says no.
-
-        A cluster that is about to be able is asked again. ``errors`` finds those that are inside an answer.
-        """
-
-        def once() -> _T:
-            found = self.answer(question(), what)
-            for error in errors(found):
-                raise KafkaException(error)
-            return found
-
-        return self.until_it_can(what, once)
-
     def look(self, what: str, once: Callable[[float], _T]) -> _T:
         """What the cluster answers to a question that may be asked again; ``once`` is given how long it may take."""
         return self.until_it_can(what, lambda: self.patiently(once, self.learn_leaders))
+
+    def change(self, what: str, once: Callable[[float], object], done: Collection[int] = ()) -> None:
+        """Have the cluster change something, asked again as in ``look``: who was to do it may have died.
+
+        An earlier try may have been heard, and only its answer lost. The codes ``done`` say so of a later one.
+        """
+        is_open = False
+
+        def once_more(seconds: float) -> None:
+            nonlocal is_open
+            try:
+                once(seconds)
+            except KafkaException as error:
+                code = error.args[0].code()
+                if not is_open or code not in done:
+                    is_open = is_open or code in UNREACHABLE
+                    raise
+
+        self.look(what, once_more)
 
     def learn_leaders(self, seconds: float) -> None:
         """Let the admin client hear who leads now.
@@ -151,7 +149,10 @@ class Clients:
         self.admin().list_topics(timeout=seconds)
 
     def until_it_can(self, what: str, once: Callable[[], _T]) -> _T:
-        """The same of any question: one that fails with KafkaException, or with our error made of it."""
+        """What a question comes to that is asked again while the cluster is about to be able to answer it.
+
+        It fails with KafkaException, or with our error made of it.
+        """
         deadline = time.monotonic() + self.timeout
         while True:
             try:
@@ -168,20 +169,6 @@ class Clients:
 
     def _may_pass(self, code: int) -> bool:
         return code in NOT_NOW or (code == KafkaError.UNKNOWN_TOPIC_OR_PART and bool(self.spreading))
-
-    def answer(self, future: Future[_T], what: str) -> _T:
-        """The same of what was asked already, once."""
-        deadline = time.monotonic() + self.timeout + 5
-        with self.told(what):
-            while True:
-                try:
-                    found = future.result(_LOOK_SECONDS)
-                    break
-                except FutureTimeout:
-                    if self._is_refused() or time.monotonic() > deadline:
-                        raise self.silent(what) from None
-        self._complaint = None
-        return found
 
     def patiently(self, ask: Callable[[float], _T], learn: Callable[[float], object] = lambda seconds: None) -> _T:
         """What ``ask`` answers, which is given a number of seconds: few at first, then ever more, up to the timeout.

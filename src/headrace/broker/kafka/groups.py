@@ -43,17 +43,18 @@ def commit(clients: Clients, group: str, positions: Mapping[port.TopicPartition,
         return
     parts = [TopicPartition(*place, offset=at.offset, metadata=at.metadata) for place, at in positions.items()]
     request = [ConsumerGroupTopicPartitions(group, parts)]
-    what = f"commit offsets of the group {group}"
-    ask = clients.admin().alter_consumer_group_offsets
+
+    def once(seconds: float) -> None:
+        ask = clients.admin().alter_consumer_group_offsets
+        found = answer_within(ask(request, request_timeout=seconds)[group], seconds)
+        for part in found.topic_partitions or ():
+            if part.error is not None:
+                raise KafkaException(part.error)
+
     try:
-        clients.ask(what, lambda: ask(request, request_timeout=clients.timeout)[group], _errors)
+        clients.change(f"commit offsets of the group {group}", once)
     except BrokerError as error:
         raise _members(group, error) or error from error.__cause__
-
-
-def _errors(answer: Any) -> Iterator[KafkaError]:
-    """Those of single partitions."""
-    return (part.error for part in answer.topic_partitions or () if part.error is not None)
 
 
 def _members(group: str, error: BrokerError) -> BrokerError | None:
@@ -158,10 +159,12 @@ def lag(clients: Clients, group: str) -> dict[port.TopicPartition, int]:
 def delete(clients: Clients, group: str) -> None:
     """Forget what a group committed."""
     check_name(group, "group")
-    what = f"delete the group {group}"
     try:
-        clients.ask(
-            what, lambda: clients.admin().delete_consumer_groups([group], request_timeout=clients.timeout)[group]
+        clients.change(
+            f"delete the group {group}",
+            lambda seconds: answer_within(
+                clients.admin().delete_consumer_groups([group], request_timeout=seconds)[group], seconds
+            ),
         )
     except BrokerError as error:
         cause = error.__cause__

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import (
     AclOperation,
     AlterConfigOpType,
@@ -42,7 +42,11 @@ def create(clients: Clients, name: str, partitions: int, config: Mapping[str, ob
         config=_texts(config or {}),
     )
     what = f"create the topic {name}"
-    clients.ask(what, lambda: clients.admin().create_topics([new], request_timeout=clients.timeout)[name])
+    clients.change(
+        what,
+        lambda seconds: answer_within(clients.admin().create_topics([new], request_timeout=seconds)[name], seconds),
+        done={KafkaError.TOPIC_ALREADY_EXISTS},
+    )
     _wait(clients, what, lambda: counts(clients).get(name) == partitions)
     clients.note_made(name)
 
@@ -63,7 +67,13 @@ def delete(clients: Clients, name: str) -> None:
     what = f"delete the topic {name}"
     clients.note_deleted(name)
     with _known(name, clients.address):
-        clients.ask(what, lambda: clients.admin().delete_topics([name], request_timeout=clients.timeout)[name])
+        clients.change(
+            what,
+            lambda seconds: answer_within(
+                clients.admin().delete_topics([name], request_timeout=seconds)[name], seconds
+            ),
+            done=UNKNOWN_TOPIC,
+        )
     _wait(clients, what, lambda: name not in counts(clients))
 
 
@@ -80,7 +90,13 @@ def alter(clients: Clients, name: str, partitions: int | None, config: Mapping[s
     if partitions is not None and partitions > before:
         what = f"add partitions to the topic {name}"
         new = [NewPartitions(name, check_partitions(name, partitions))]
-        clients.ask(what, lambda: clients.admin().create_partitions(new, request_timeout=clients.timeout)[name])
+        clients.change(
+            what,
+            lambda seconds: answer_within(
+                clients.admin().create_partitions(new, request_timeout=seconds)[name], seconds
+            ),
+            done={KafkaError.INVALID_PARTITIONS},
+        )
         _wait(clients, what, lambda: counts(clients).get(name) == partitions)
 
 
@@ -94,9 +110,12 @@ def _alter_settings(clients: Clients, name: str, config: Mapping[str, object | N
         for each in config
     ]
     resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
-    what = f"alter the settings of the topic {name}"
-    timeout = clients.timeout
-    clients.ask(what, lambda: clients.admin().incremental_alter_configs([resource], request_timeout=timeout)[resource])
+    clients.change(
+        f"alter the settings of the topic {name}",
+        lambda seconds: answer_within(
+            clients.admin().incremental_alter_configs([resource], request_timeout=seconds)[resource], seconds
+        ),
+    )
 
 
 def describe(clients: Clients, name: str) -> TopicDescription:

@@ -12,21 +12,24 @@ import pytest
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Producer, TopicPartition
 
 from headrace.broker.config import BrokerConfig
-from headrace.broker.kafka import exact_offsets, groups, offsets
-from headrace.broker.kafka.clients import Clients
-from headrace.errors import BrokerUnreachableError
+from headrace.broker.kafka import exact_offsets, groups, offsets, topics
+from headrace.broker.kafka.clients import Clients, answer_within
+from headrace.errors import BrokerUnreachableError, TopicExistsError
 
 _TIMED_OUT = KafkaError(KafkaError._TIMED_OUT)
 
 
 @pytest.mark.parametrize("code", [KafkaError.UNKNOWN_LEADER_EPOCH, KafkaError.FENCED_LEADER_EPOCH])
-def test_a_leader_that_does_not_know_its_partition_yet_is_asked_again(code: int) -> None:
+def test_a_leader_that_does_not_know_its_partition_yet_is_asked_again(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     refused: Future[int] = Future()
     refused.set_exception(KafkaException(KafkaError(code)))
     answered: Future[int] = Future()
     answered.set_result(7)
-    futures = [answered, refused]
-    assert Clients(BrokerConfig("127.0.0.1:1")).ask("ask for offsets", futures.pop) == 7
+    futures, clients = [answered, refused], Clients(BrokerConfig("127.0.0.1:1"))
+    monkeypatch.setattr(clients, "_admin", _SilentAdmin())
+    assert clients.look("ask for offsets", lambda seconds: answer_within(futures.pop(), seconds)) == 7
 
 
 class _SilentAdmin:
@@ -109,6 +112,67 @@ def test_a_broker_that_leaves_the_cluster_while_it_is_asked_is_no_refusal() -> N
         return 7
 
     assert clients.patiently(ask) == 7
+
+
+class _ControllerlessAdmin(_SilentAdmin):
+    """The controller has died: what is asked of it fails with ``codes``, one after the other."""
+
+    def __init__(self, *codes: int) -> None:
+        self._codes = list(codes)
+        self.topics = {"t": SimpleNamespace(error=None, partitions=[0])}
+
+    def list_topics(self, **_: Any) -> Any:
+        return SimpleNamespace(topics=self.topics)
+
+    def create_topics(self, new: list[Any], **_: Any) -> dict[str, Future[Any]]:
+        return {new[0].topic: self._answer()}
+
+    def delete_topics(self, names: list[str], **_: Any) -> dict[str, Future[Any]]:
+        self.topics.clear()
+        return {names[0]: self._answer()}
+
+    def create_partitions(self, new: list[Any], **_: Any) -> dict[str, Future[Any]]:
+        self.topics["t"].partitions = [0, 1]
+        return {"t": self._answer()}
+
+    def delete_consumer_groups(self, names: list[str], **_: Any) -> dict[str, Future[Any]]:
+        return {names[0]: self._answer()}
+
+    def _answer(self) -> Future[Any]:
+        future: Future[Any] = Future()
+        if self._codes:
+            future.set_exception(KafkaException(KafkaError(self._codes.pop(0))))
+        else:
+            future.set_result(None)
+        return future
+
+
+_CHANGES: dict[str, tuple[Callable[[Clients], None], int]] = {
+    "create": (lambda clients: topics.create(clients, "t", 1, None), KafkaError.TOPIC_ALREADY_EXISTS),
+    "delete": (lambda clients: topics.delete(clients, "t"), KafkaError.UNKNOWN_TOPIC_OR_PART),
+    "alter": (lambda clients: topics.alter(clients, "t", 2, None), KafkaError.INVALID_PARTITIONS),
+    "group": (lambda clients: groups.delete(clients, "g"), KafkaError.GROUP_ID_NOT_FOUND),
+}
+
+
+@pytest.mark.parametrize("name", _CHANGES)
+@pytest.mark.parametrize("is_done", [False, True])
+def test_a_change_is_asked_for_again_where_the_controller_has_died(
+    name: str, is_done: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change, done = _CHANGES[name]
+    lost = KafkaError._TIMED_OUT, KafkaError._DESTROY_BROKER
+    clients = Clients(BrokerConfig("127.0.0.1:1"))
+    monkeypatch.setattr(clients, "_admin", _ControllerlessAdmin(*lost, *([done] if is_done else [])))
+    change(clients)
+    assert clients.outages == 0
+
+
+def test_a_topic_that_is_there_is_told_where_nothing_was_asked_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = Clients(BrokerConfig("127.0.0.1:1"))
+    monkeypatch.setattr(clients, "_admin", _ControllerlessAdmin(KafkaError.TOPIC_ALREADY_EXISTS))
+    with pytest.raises(TopicExistsError):
+        topics.create(clients, "t", 1, None)
 
 
 def test_offsets_that_librdkafka_never_sends_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:

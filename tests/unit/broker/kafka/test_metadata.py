@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from headrace.broker.config import BrokerConfig
 from headrace.broker.kafka import metadata
-from headrace.broker.kafka.clients import Clients
+from headrace.broker.kafka.clients import Clients, answer_within
 
 
 def test_a_topic_that_is_not_there_is_made_where_it_was_looked_for() -> None:
@@ -42,4 +42,5 @@ def test_what_does_not_know_a_new_topic_yet_is_asked_again() -> None:
     answered.set_result(7)
     refused: Future[int] = Future()
     refused.set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
-    assert clients.ask("describe the topic made", [answered, refused].pop) == 7
+    futures = [answered, refused]
+    assert clients.look("describe the topic made", lambda seconds: answer_within(futures.pop(), seconds)) == 7
