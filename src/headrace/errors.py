@@ -151,6 +151,10 @@ class AuthenticationError(BrokerUnreachableError, ConfigError):
     """
 
 
+class AuthorizationError(BrokerError):
+    """The cluster does not allow it to us: ask for an ACL, or do without. Java: AuthorizationException."""
+
+
 class BrokerGoneError(BrokerError):
     """The directory of the embedded broker was removed or replaced while it was open."""
 

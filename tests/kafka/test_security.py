@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import AclOperation, ResourceType
 
+from headrace.application.stateful_readers import stateful_readers
 from headrace.broker import BrokerConfig, open_broker
+from headrace.database.forgetting import forget_orphans
 from headrace.errors import AuthenticationError, BrokerError, BrokerUnreachableError, HeadraceError
 from tests.kafka.guarded import PASSWORD, USER, Guarded, guarded_broker
 from tests.kafka.running import CountingApp, long, running, wait_for
@@ -104,6 +106,25 @@ def test_what_is_refused_is_named_and_what_is_allowed_runs(
     app.wait_until_counted()
     assert PASSWORD not in caplog.text
     assert _WRONG not in caplog.text
+
+
+def test_applications_of_others_that_may_not_be_read_are_in_nobodys_way(guarded: Guarded, kafka_name: str) -> None:
+    mine, others = f"{kafka_name}-mine", f"{kafka_name}-others"
+    with closing(open_broker(guarded.server.address)) as broker:
+        for name in (mine, others):
+            broker.acquire_lease(name).release()
+            broker.create_topic(f"{name}-counts-changelog")
+    allow_all(guarded, mine)
+    guarded.allow(ResourceType.TOPIC, others, AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS)
+    settings = guarded.settings("SASL_PLAINTEXT")
+    with closing(open_broker(BrokerConfig(settings.pop("bootstrap.servers"), settings))) as broker:
+        assert broker.applications(kafka_name) == [others]
+        assert stateful_readers(broker, "in") == {}
+        forget_orphans(broker, kafka_name)
+        assert sorted(topic for topic in broker.topics() if topic.startswith(others)) == [
+            f"{others}-counts-changelog",
+            f"{others}-headrace-batches",
+        ]
 
 
 @long

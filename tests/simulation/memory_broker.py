@@ -371,8 +371,8 @@ class MemoryBroker:
         found = self._server.applications.get(application)
         return None if found is None else found.last
 
-    def applications(self) -> list[str]:
-        return sorted(self._server.applications)
+    def applications(self, prefix: str = "") -> list[str]:
+        return sorted(name for name in self._server.applications if name.startswith(prefix))
 
     def delete_application(self, application: str) -> None:
         self._server.applications[application].last = None

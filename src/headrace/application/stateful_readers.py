@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.application.fingerprint import Fingerprint
 from headrace.application.progress import Progress
-from headrace.errors import UpgradeError
+from headrace.errors import AuthorizationError, UpgradeError
 
 if TYPE_CHECKING:
     from headrace.broker.port import Broker
@@ -35,11 +35,11 @@ def growth_warning(broker: Broker, topic: str, partitions: int | None) -> str | 
 
 
 def _stores(broker: Broker, application: str, topic: str) -> list[str]:
-    known = Progress(broker.last_decided(application)).fingerprint
-    if known is None:
-        return []
-    # State of another version of Headrace cannot be read: whoever starts the application is told.
-    with suppress(UpgradeError):
+    # State of another version of Headrace cannot be read: whoever starts the application is told. Others we may not.
+    with suppress(UpgradeError, AuthorizationError):
+        known = Progress(broker.last_decided(application)).fingerprint
+        if known is None:
+            return []
         left = Fingerprint.from_json(known)
         groups = set(_groups(left, topic))
         return [store.name for store in left.stores if store.subtopology in groups]

@@ -280,9 +280,9 @@ class EmbeddedBroker:
         with self._catalog.read() as connection:
             return decisions.last_decided(connection, application)
 
-    def applications(self) -> list[str]:
+    def applications(self, prefix: str = "") -> list[str]:
         with self._catalog.read() as connection:
-            return decisions.applications(connection)
+            return [name for name in decisions.applications(connection) if name.startswith(prefix)]
 
     def delete_application(self, application: str) -> None:
         with self._catalog.write() as connection:

@@ -274,8 +274,11 @@ class Ownership(Protocol):
     def last_decided(self, application: str) -> Decided | None:
         """The last decision of the application; None before its first."""
 
-    def applications(self) -> list[str]:
-        """The applications that are owned or have decided something."""
+    def applications(self, prefix: str = "") -> list[str]:
+        """The applications that are owned or have decided something, whose names begin with ``prefix``.
+
+        Also those of which we may not know whether they have: another's topics are not ours for that.
+        """
 
     def delete_application(self, application: str) -> None:
         """Forget the application's decisions and notes, and its group; LeaseHeldError while it runs."""

@@ -103,8 +103,8 @@ def _internal_topics(broker: Broker, graph: TopologyGraph, application: str, exi
     whose name begins as this one's.
     """
     own = {topic for node in graph.sources() for topic in node.topics if topic not in graph.internal_topics}
-    known = (*broker.applications(), *broker.groups())
-    others = [name for name in known if name.startswith(f"{application}-")]
+    others = [name for name in broker.groups() if name.startswith(f"{application}-")]
+    others += broker.applications(f"{application}-")
     for topic in sorted(existing):
         is_ours = topic.startswith(f"{application}-") and topic.endswith(_INTERNAL)
         if is_ours and topic not in own and not any(topic.startswith(f"{other}-") for other in others):

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
 from headrace.broker.port import Broker
 from headrace.config import StreamsConfig
 from headrace.database.names import is_internal
+from headrace.errors import AuthorizationError
 from headrace.lifecycle.state_directory import clean_up
+
+log = logging.getLogger(__name__)
 
 
 def forget_orphans(broker: Broker, prefix: str) -> None:
     """Remove what push queries left behind whose process was killed; their local state is in temporary directories."""
-    for application in broker.applications():
-        if application.startswith(prefix) and broker.lease_owner(application) is None:
-            _forget(broker, application)
+    for application in broker.applications(prefix):
+        try:
+            if broker.lease_owner(application) is None:
+                _forget(broker, application)
+        except AuthorizationError as error:
+            log.info("what the push query %s left behind stays: %s", application, error)
 
 
 def forget(broker: Broker, config: Mapping[str, Any]) -> None:

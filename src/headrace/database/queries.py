@@ -95,9 +95,9 @@ class RunningQueries:
     def run_all(self, queries: Mapping[str, PersistentQuery]) -> None:
         """Run those that are to run, and clear up after those that were stopped when nobody ran them."""
         self.is_running = True
-        known = self._broker.applications() if self._stopped else []
         for query in self._stopped.values():
-            if self.config(query)["application.id"] in known:
+            application = self.config(query)["application.id"]
+            if application in self._broker.applications(application):
                 self._clear_up_after(query)
         self._stopped.clear()
         for query in queries.values():

@@ -24,7 +24,7 @@ from headrace.broker.kafka import offsets
 from headrace.broker.kafka.failures import UNKNOWN_TOPIC, UNREACHABLE
 from headrace.broker.port import Handover, OffsetAndMetadata, Owner
 from headrace.broker.port import TopicPartition as Place
-from headrace.errors import BrokerUnreachableError, CorruptLogError, UnknownTopicError
+from headrace.errors import AuthorizationError, BrokerUnreachableError, CorruptLogError, UnknownTopicError
 
 if TYPE_CHECKING:
     from headrace.broker.kafka.clients import Clients
@@ -305,6 +305,10 @@ class ControlTopics:
         except UnknownTopicError:
             self.forget(application)
             return ControlState()
+        except AuthorizationError:
+            # A consumer says once that it may not read, and nothing more, even when it may.
+            self.forget(application)
+            raise
 
     def forget(self, application: str) -> None:
         """Begin anew with the next question: the topic is, or may be, another one."""

@@ -8,6 +8,7 @@ from headrace.broker.kafka.client_settings import Identity
 from headrace.errors import (
     ArgumentError,
     AuthenticationError,
+    AuthorizationError,
     BrokerError,
     BrokerUnreachableError,
     ConfigError,
@@ -124,10 +125,10 @@ def refused(what: str, address: str, identity: Identity, detail: str) -> Authent
     return AuthenticationError(message, detail=detail, hint=hint)
 
 
-def denied(what: str, identity: Identity, detail: str) -> BrokerError:
+def denied(what: str, identity: Identity, detail: str) -> AuthorizationError:
     """The cluster knows who we are, and that we may not."""
     hint = f"Ask for an ACL that allows it to {identity.principal}."
-    return BrokerError(f"{what}: the cluster denies it to {identity.principal}", detail=detail, hint=hint)
+    return AuthorizationError(f"{what}: the cluster denies it to {identity.principal}", detail=detail, hint=hint)
 
 
 def _of_the_request(code: int, what: str, detail: str) -> HeadraceError:

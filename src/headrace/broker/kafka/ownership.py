@@ -22,7 +22,7 @@ from headrace.broker.kafka.publishing import Publishers, fence_unfinished
 from headrace.broker.kafka.topics import check_allowed
 from headrace.broker.leases import has_ended, process_mark
 from headrace.broker.port import Decided, OffsetAndMetadata, Owner, TopicPartition
-from headrace.errors import FencedError, LeaseHeldError, TopicExistsError, UnknownTopicError
+from headrace.errors import AuthorizationError, FencedError, LeaseHeldError, TopicExistsError, UnknownTopicError
 
 if TYPE_CHECKING:
     from headrace.broker.kafka.clients import Clients
@@ -138,10 +138,7 @@ class KafkaOwnership:
 
     def lease_owner(self, application: str) -> Owner | None:
         """Who runs it: a process of this machine that has ended does not. Of another machine nobody can tell."""
-        record = self._state_of(application)
-        if record is None or record.is_released:
-            return None
-        return None if has_ended(record.host, record.pid, record.process) else record.owner
+        return _living(self._state_of(application))
 
     def check_lease(self, application: str, epoch: int) -> None:
         """FencedError where another process has it. That a later epoch is known here than there is a matter of time."""
@@ -159,10 +156,10 @@ class KafkaOwnership:
             return None
         return Decided(state.decision.batch_id, state.decision.epoch, dict(state.notes))
 
-    def applications(self) -> list[str]:
-        """Those that are owned or have decided something."""
+    def applications(self, prefix: str = "") -> list[str]:
+        """Those that are owned or have decided something. No control topic is read whose name does not begin so."""
         names = [topic.removesuffix(SUFFIX) for topic in self._log.topics() if topic.endswith(SUFFIX)]
-        return [name for name in names if self._is_known(name)]
+        return [name for name in names if name.startswith(prefix) and self._is_known(name)]
 
     def delete_application(self, application: str) -> None:
         """Forget its decisions, notes and group; whoever wakes up late is fenced still."""
@@ -191,16 +188,25 @@ class KafkaOwnership:
         self.topics.close()
 
     def _is_known(self, application: str) -> bool:
-        # Its control topic may be deleted while it is asked for.
-        with suppress(UnknownTopicError):
-            return self.topics.settled(application).decision is not None or self.lease_owner(application) is not None
-        return False
+        try:
+            state = self.topics.settled(application)
+        except UnknownTopicError:  # It was deleted meanwhile.
+            return False
+        except AuthorizationError:
+            return True
+        return state.decision is not None or _living(state.owner) is not None
 
     def _state_of(self, application: str) -> OwnerRecord | None:
         if not self.has_topic(application):
             self.topics.forget(application)
             return None
         return self.topics.settled(application).owner
+
+
+def _living(record: OwnerRecord | None) -> Owner | None:
+    if record is None or record.is_released or has_ended(record.host, record.pid, record.process):
+        return None
+    return record.owner
 
 
 def _record(last: int, note: str) -> OwnerRecord:
