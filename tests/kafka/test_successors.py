@@ -1,6 +1,6 @@
 """Who comes after publishers that were killed while they committed does not wait for their transactions to time out.
 
-Nor does it publish what somebody else has processed in the meantime.
+Nor does it publish what somebody else has processed in the meantime. Who has set offsets by hand is heeded.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Crash:
         self.tally, self._ending = tally, ending
         self._out = f"{tally.name}-out"
         self.driver = self.broker()
-        self.driver.create_topic(self._out, 1)
+        self.driver.create_topic(self._out, 4)
         self.epoch = self.driver.acquire_lease(tally.name).epoch
         staged = [self._stage(number) for number in _NUMBERS]
-        self.place = self._out, 0
-        self.driver.commit_offsets(tally.name, {self.place: OffsetAndMetadata(3)})
-        offsets = {self.place: OffsetAndMetadata(5)}
+        self.places = [(self._out, number) for number in range(4)]
+        self.driver.commit_offsets(tally.name, dict.fromkeys(self.places[:3], OffsetAndMetadata(3)))
+        offsets = dict.fromkeys(self.places, OffsetAndMetadata(5))
         self.driver.decide(Decision(tally.name, self.epoch, 0, offsets=offsets, staged=staged))
         self._producers = [self._publish(number) for number in _NUMBERS]
 
@@ -109,14 +109,26 @@ def test_a_new_host_fences_the_one_before_it(crash: Crash) -> None:
 
 
 def test_what_kafka_streams_has_processed_since_is_not_published(crash: Crash) -> None:
-    name, other = crash.tally.name, crash.broker()
-    other.commit_offsets(name, {crash.place: OffsetAndMetadata(4)})
+    name, other, place = crash.tally.name, crash.broker(), crash.places[0]
+    other.commit_offsets(name, {place: OffsetAndMetadata(4, "AQAAAAAAAAAB")})
     with pytest.raises(FencedError) as refused:
         crash.broker().acquire_lease(name)
     assert f"batch 0 of {name} was decided and not published, and somebody else has gone on since" in str(refused.value)
     assert f"{name}-out-0 3, 4." in str(refused.value)
     assert crash.published() == [b"2"]
-    assert other.committed(name)[crash.place].offset == 4
+    assert other.committed(name)[place].offset == 4
     assert other.lease_owner(name) is None
     other.delete_application(name)
     crash.broker().acquire_lease(name)
+
+
+def test_what_was_decided_is_published_and_reading_goes_on_where_somebody_put_the_group(crash: Crash) -> None:
+    back, forward, into, from_nothing = crash.places
+    by_hand = {back: 1, forward: 9, into: 4, from_nothing: 0}
+    crash.broker().commit_offsets(crash.tally.name, {place: OffsetAndMetadata(at) for place, at in by_hand.items()})
+    successor = crash.broker()
+    successor.acquire_lease(crash.tally.name)
+    assert crash.published() == [b"1", b"2", b"3"]
+    for found in (successor, crash.broker()):
+        offsets = {place: at.offset for place, at in found.committed(crash.tally.name).items()}
+        assert offsets == {back: 1, forward: 9, into: 5, from_nothing: 5}

@@ -75,10 +75,14 @@ def _joined(application: str) -> FencedError:
     return FencedError(message, hint=hint)
 
 
-def _overtaken(application: str, batch_id: int, moved: list[str], address: str) -> FencedError:
+def _shown(offset: int) -> str:
+    return "none" if offset < 0 else str(offset)
+
+
+def _overtaken(application: str, batch_id: int, moved: str, address: str) -> FencedError:
     """Somebody who does not know of our decisions ran the application between a crash and now."""
     message = f"batch {batch_id} of {application} was decided and not published, and somebody else has gone on since"
-    detail = f"Offsets at the decision, and now: {', '.join(moved)}. Published now, its results would count twice."
+    detail = f"Offsets at the decision, and now: {moved}. Published now, its results would count twice."
     hint = f"After a crash run it with --finish before Kafka Streams does. Now let it start over: {reset(address)}"
     return FencedError(message, detail=detail, hint=hint)
 
@@ -128,21 +132,36 @@ class OwnedApplication:
         self._adopt(state)
         return record
 
-    def check_undisturbed(self, found: Mapping[Place, OffsetAndMetadata]) -> None:
-        """Refuse to publish where somebody else went on from where the last decision began: it would count twice.
+    def heed_moves(self, found: Mapping[Place, OffsetAndMetadata]) -> None:
+        """Look where the group is, ``found``, before the decision is published that a crash left unpublished.
 
-        ``found`` is what the group has committed. Kafka Streams reads neither our decisions nor our staged output.
+        Who moves offsets by hand while the application is down (``kafka-consumer-groups --reset-offsets``) wants it to
+        go on from there, and it does. The batch counts all the same: it is published, with the offsets left as they
+        were set. Its input is read once more, then, after a move back; a move forward to what it has read already
+        leads to its end, and so does one from nothing. Offsets that are gone were not moved: Kafka forgets those of a
+        group that rests for a week.
+
+        Kafka Streams, which knows neither our decisions nor our staged output, begins where the batch began: published
+        after that, it would count twice, and is refused. Its offsets have metadata, those that are set by hand none.
         """
         decision = self._unpublished
-        begins = [] if decision is None else decision.before
-        moved = [
-            f"{topic}-{number} {'none' if begin < 0 else begin}, {found[topic, number].offset}"
-            for topic, number, begin in begins
-            if (topic, number) in found and found[topic, number].offset > begin
-        ]
-        if decision is not None and moved:
+        if decision is None:
+            return
+        begins = {(topic, number): begin for topic, number, begin in decision.before}
+        moved = {place: at for place, at in found.items() if begins.get(place, at.offset) != at.offset}
+        if not moved:
+            return
+        told = ", ".join(f"{place[0]}-{place[1]} {_shown(begins[place])}, {at.offset}" for place, at in moved.items())
+        if any(at.metadata for at in moved.values()):
             self.release()
-            raise _overtaken(self.application, decision.batch_id, moved, self._clients.address)
+            raise _overtaken(self.application, decision.batch_id, told, self._clients.address)
+        log.warning("offsets of %s were set by hand since batch %d: %s", self.application, decision.batch_id, told)
+        left = [
+            each
+            for each in decision.offsets
+            if each[:2] not in moved or begins[each[:2]] < moved[each[:2]].offset <= each[2]
+        ]
+        self._unpublished = msgspec.structs.replace(decision, offsets=left)
 
     def release(self) -> None:
         """Write down that nobody owns it any more."""

@@ -83,9 +83,9 @@ class KafkaOwnership:
         record = owned.take(lambda last: _record(last, note), lambda: fence_unfinished(self._clients, owned.reader))
         self._directory.sign(application, record.token)
         publishers = Publishers(self._clients, owned.reader, record.epoch, self._directory)
+        if owned.uncommitted_offsets:
+            owned.heed_moves(ask())
         left = owned.uncommitted_offsets
-        if left:
-            owned.check_undisturbed(ask())
         owned.publish(publishers.finish)
         # What was committed this moment may not be told yet: the first offsets of a group are not until then.
         owned.committed = {**ask(), **left}
