@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headrace.errors import UnsupportedError
 from headrace.sql.answers import converted
 from headrace.sql.schema import Column
 from headrace.sql.tree import types as t
@@ -24,6 +25,7 @@ _TYPES: dict[SqlType, Any] = {
     t.TIMESTAMP: pa.timestamp("ms", tz="UTC"),
 }
 _LARGEST_DECIMAL_128 = 38
+_LARGEST_DECIMAL_256 = 76
 
 
 def arrow_table(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> Any:
@@ -39,6 +41,9 @@ def arrow_table(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> Any
 def arrow_type(type_: SqlType) -> Any:
     """The type that Arrow has for a type of SQL."""
     match type_:
+        case t.Decimal(precision) if precision > _LARGEST_DECIMAL_256:
+            message = f"Arrow has no type for {type_}: its decimals have {_LARGEST_DECIMAL_256} digits"
+            raise UnsupportedError(message, hint="CAST it to a shorter DECIMAL, to DOUBLE or to STRING in the query.")
         case t.Decimal(precision, scale):
             make = pa.decimal128 if precision <= _LARGEST_DECIMAL_128 else pa.decimal256
             return make(precision, scale)

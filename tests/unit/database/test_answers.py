@@ -12,6 +12,7 @@ import pytest
 
 from headrace.database.answers import Answer, Row
 from headrace.database.values import python_value
+from headrace.errors import UnsupportedError
 from headrace.sql.engine.answers import Done, Table
 from headrace.sql.schema import Column
 from headrace.sql.text.parser import parse
@@ -42,6 +43,11 @@ def test_a_value_is_pythons_and_arrows(name: str) -> None:
     assert python_value(value, type_) == expected
     assert table.schema.field(name).type == arrow
     assert table.column(name).to_pylist() == [expected, None]
+
+
+def test_a_decimal_that_arrow_does_not_have_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"Arrow has no type for DECIMAL\(77, 20\)"):
+        Answer([Column("d", t.Decimal(77, 20))], []).to_arrow()
 
 
 def test_a_map_is_a_dict_and_arrows_map() -> None:

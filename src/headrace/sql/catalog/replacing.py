@@ -48,7 +48,7 @@ def check_new_source(new: Source, catalog: Catalog) -> None:
     check_kind(new.name, old.kind, new.kind)
     for what, before, after in _facts(old, new):
         if before != after:
-            raise _refused(new.name, f"its {what} cannot change from {before} to {after}")
+            raise _refused(new.name, f"its {what} cannot change from {before or 'none'} to {after or 'none'}")
     if old.schema.key != new.schema.key:
         raise _refused(new.name, f"its key columns must stay {_listed(old.schema.key)}")
     kept = new.schema.columns[: len(old.schema.columns)]
@@ -68,9 +68,11 @@ def _facts(old: Source, new: Source) -> list[tuple[str, object, object]]:
     ]
 
 
-def _format(source: Source, *, is_key: bool) -> tuple[str, dict[str, str], list[str]]:
+def _format(source: Source, *, is_key: bool) -> str:
     given = source.key_format if is_key else source.value_format
-    return given.format.name, dict(given.properties), sorted(feature.value for feature in given.features)
+    said = [f"{name}={value}" for name, value in sorted(given.properties.items())]
+    said += sorted(str(feature.value) for feature in given.features)
+    return f"{given.format.name} ({', '.join(said)})" if said else given.format.name
 
 
 def _listed(columns: tuple[Column, ...] | list[Column]) -> str:

@@ -18,6 +18,9 @@ class TimestampColumn:
     name: str
     pattern: str | None = None
 
+    def __str__(self) -> str:
+        return self.name if self.pattern is None else f"{self.name} as {self.pattern!r}"
+
 
 @dataclass(frozen=True, slots=True)
 class WindowedKeys:
@@ -26,6 +29,10 @@ class WindowedKeys:
     kind: WindowKind
     size_ms: int | None = None
     emit: Emit = Emit.CHANGES
+
+    def __str__(self) -> str:
+        size = "" if self.size_ms is None else f" of {self.size_ms} ms"
+        return f"{self.kind.value}{size}, EMIT {self.emit.value}"
 
 
 @dataclass(frozen=True, slots=True)

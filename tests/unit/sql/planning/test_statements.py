@@ -110,6 +110,16 @@ def test_a_replaced_query_keeps_its_id_and_may_filter_and_add_columns() -> None:
             "its topic cannot change",
         ),
         (
+            "STREAM o AS SELECT id, name FROM s",
+            "STREAM o WITH (VALUE_FORMAT='DELIMITED', VALUE_DELIMITER='|') AS SELECT id, name FROM s",
+            "its value format cannot change from JSON to DELIMITED (delimiter=|)",
+        ),
+        (
+            "TABLE o AS SELECT id, COUNT(*) AS n FROM s WINDOW TUMBLING (SIZE 10 SECONDS) GROUP BY id",
+            "TABLE o AS SELECT id, COUNT(*) AS n FROM s GROUP BY id",
+            "its windows cannot change from TUMBLING of 10000 ms, EMIT CHANGES to none",
+        ),
+        (
             "TABLE o AS SELECT id, COUNT(*) AS n FROM s GROUP BY id",
             "TABLE o AS SELECT id, COUNT(name) AS n FROM s GROUP BY id",
             "the step Aggregate-Aggregate must keep its",
