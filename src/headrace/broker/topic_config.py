@@ -148,6 +148,6 @@ _CHECKS: Mapping[str, tuple[Callable[[str], bool], str]] = {
 
 def check_partitions(topic: str, count: object) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= 100_000:
-        message = f"topic {topic} cannot have {count!r} partitions: it takes a whole number, 1 or more"
+        message = f"topic {topic} cannot have {count!r} partitions: it takes a whole number, 1 to 100,000"
         raise ArgumentError(message)
     return count
