@@ -162,8 +162,11 @@ def process_at(path: Path) -> int | None:
 def sign_on_as_driver(directory: Path) -> IO[str]:
     """Say that ``directory`` is a driver's: the file that is returned is locked while the driver lives."""
     make_private(directory)
-    file = (directory / _DRIVER).open("w", encoding="ascii")
+    unlocked = directory / f"{_DRIVER}.new"
+    file = unlocked.open("w", encoding="ascii")
     fcntl.flock(file, fcntl.LOCK_EX)
+    # Under that name it is locked from the first moment on: others take it for that of a driver that is gone.
+    unlocked.rename(directory / _DRIVER)
     return file
 
 

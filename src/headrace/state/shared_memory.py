@@ -115,18 +115,21 @@ def remove_leftovers() -> int:
 
 def _remove_abandoned() -> None:
     """Remove what applications left long ago. Nobody knows whose the rest is."""
-    for leftover in _unlocked():
-        with suppress(FileNotFoundError):
-            age = time.time() - (leftover.directory / _OWNER).stat().st_mtime
-            if leftover.application_dir is not None and age > _LEFT_SECONDS:
-                shutil.rmtree(leftover.directory, ignore_errors=True)
+    for leftover in _unlocked(noted_before=time.time() - _LEFT_SECONDS):
+        if leftover.application_dir is not None:
+            shutil.rmtree(leftover.directory, ignore_errors=True)
 
 
-def _unlocked() -> Iterator[Leftover]:
-    """The directories that no process holds, each locked until the next one is asked for."""
+def _unlocked(noted_before: float | None = None) -> Iterator[Leftover]:
+    """The directories that no process holds, each locked until the next one is asked for.
+
+    One whose owner was noted later is left alone: that may be about to be removed, which a look into it would disturb.
+    """
     parent = _of_user()
     for directory in sorted(parent.iterdir()) if parent is not None else ():
         with suppress(OSError):
+            if noted_before is not None and (directory / _OWNER).stat().st_mtime >= noted_before:
+                continue
             file = os.open(directory / _OWNER, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 if lock(file):

@@ -12,6 +12,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,6 +65,22 @@ def test_a_directory_that_another_start_removes_meanwhile_is_no_failure(
     assert not directory.exists()
 
 
+def test_the_directory_of_a_driver_that_signs_on_this_moment_stays(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock_after_another_start(file: Any, kind: int) -> None:
+        remove_abandoned()
+        flock(file, kind)
+
+    flock = fcntl.flock
+    with monkeypatch.context() as racing:
+        racing.setattr(host_wire.fcntl, "flock", flock_after_another_start)
+        driver = sign_on_as_driver(directory)
+    with driver:
+        remove_abandoned()
+        assert directory.exists()
+
+
 def test_a_worker_that_keeps_others_from_a_host_is_named(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "_ALONE_SECONDS", 0.1)
     directory.mkdir(parents=True, mode=0o700)
@@ -96,7 +113,7 @@ def test_hosts_take_their_leave_at_the_same_time() -> None:
     run = uuid.uuid4().hex
     directory = directory_of(run)
     make_private(directory)
-    all_told = threading.Barrier(2, timeout=2.0)
+    all_told = threading.Barrier(2, timeout=8.0)
 
     def serve(listener: socket.socket) -> None:
         with closing(listener), Wire(listener.accept()[0]) as wire:

@@ -71,6 +71,14 @@ def test_what_was_left_long_ago_is_gone_when_any_application_starts(tmp_path: Pa
     hold.release(is_ours=True)
 
 
+def test_who_starts_leaves_alone_what_another_process_is_about_to_remove(tmp_path: Path, shared: Path) -> None:
+    MemoryHold(tmp_path / "ending", is_needed=True).release(is_ours=False)
+    (directory,) = next(shared.iterdir()).iterdir()
+    (directory / "application").unlink()
+    MemoryHold(tmp_path / "app", is_needed=False)
+    directory.rmdir()
+
+
 def test_a_process_that_was_replaced_does_not_let_go_of_what_its_successor_has(tmp_path: Path) -> None:
     old = MemoryHold(tmp_path / "app", is_needed=True)
     new = MemoryHold(tmp_path / "app", is_needed=True)
