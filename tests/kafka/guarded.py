@@ -14,6 +14,7 @@ from typing import Any
 
 from confluent_kafka.admin import (
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     AdminClient,
@@ -24,9 +25,10 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from headrace.kafka_server import KafkaServer, free_port
+from headrace.kafka_server import KafkaServer
 from headrace.lifecycle.java import find_java
-from tests.kafka.servers import end, new_node, small_server
+from tests.kafka.running import wait_for
+from tests.kafka.servers import end, new_node, own_port, small_server
 
 PASSWORD = "geheim-17"
 USER = "alice"
@@ -34,6 +36,15 @@ _SECONDS = 60.0
 _STORE_PASSWORD = "store-password"
 _PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_OF_ALICE = AclBindingFilter(
+    ResourceType.ANY,
+    None,
+    ResourcePatternType.ANY,
+    f"User:{USER}",
+    None,
+    AclOperation.ANY,
+    AclPermissionType.ANY,
+)
 _PROTOCOLS = {"SASL": "SASL_PLAINTEXT", "SASLTLS": "SASL_SSL", "TLS": "SSL"}
 
 
@@ -62,6 +73,8 @@ class Guarded:
         acls = [AclBinding(kind, name, prefixed, f"User:{USER}", "*", each, yes) for each in operations]
         for answer in self.admin.create_acls(acls).values():
             answer.result(_SECONDS)
+        # The controller has them; the broker, which is asked here, hears of them a little later.
+        wait_for(lambda: set(acls) <= set(self.admin.describe_acls(_OF_ALICE).result(_SECONDS)))
 
     def set_password(self, password: str) -> None:
         """Of alice, with SCRAM."""
@@ -82,7 +95,7 @@ def guarded_broker(directory: Path, more: Mapping[str, str] | None = None) -> It
     old_store, old_certificate = _certificate(directory / "expired", "-startdate", "-2d", "-validity", "1")
     node = new_node()
     listeners = {**_PROTOCOLS, "EXPIRED": "SSL"}
-    ports = {name: free_port() for name in listeners}
+    ports = {name: own_port() for name in listeners}
     clients = [f"PLAINTEXT://127.0.0.1:{node.port}", *(f"{name}://127.0.0.1:{port}" for name, port in ports.items())]
     protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT", **listeners}
     settings = {

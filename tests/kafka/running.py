@@ -48,8 +48,6 @@ class CountingApp:
             "bootstrap.servers": self.address,
             "state.dir": self.directory / "state",
             "processing.guarantee": "exactly_once_v2",
-            "consumer.default.api.timeout.ms": 8_000,
-            "admin.default.api.timeout.ms": 8_000,
             **{name.replace("_", "."): value for name, value in settings.items()},
         }
         return Streams(counting(self.name), config, engine="local")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -14,6 +15,7 @@ import pytest
 
 from headrace.errors import SetupError, UnsupportedError
 from headrace.kafka_server import KAFKA_JARS, KafkaServer, Node, fetched, free_port
+from headrace.kafka_server.server import HOST
 
 REQUIRE_VARIABLE = "HEADRACE_REQUIRE_KAFKA"
 _LEASH = Path(__file__).with_name("leash.py")
@@ -51,8 +53,29 @@ def leash() -> list[str]:
     return [sys.executable, "-I", "-S", str(_LEASH), str(os.getpid())]
 
 
+def own_port() -> int:
+    """A port for a broker that no other process of the tests is given, though the broker takes its time to start.
+
+    This process is bound to it as long as it lives. On Linux others can listen there all the same if both say so, as
+    Java does.
+    """
+    while True:
+        port, kept = free_port(), socket.socket()
+        try:
+            kept.bind((HOST, port))
+        except OSError:
+            kept.close()
+            continue
+        if sys.platform == "linux":
+            kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            kept.detach()
+        else:
+            kept.close()
+        return port
+
+
 def new_node(number: int = 1) -> Node:
-    return Node(number, free_port(), free_port())
+    return Node(number, own_port(), own_port())
 
 
 def small_server(

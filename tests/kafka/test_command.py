@@ -11,13 +11,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from headrace.kafka_server import free_port
-from tests.kafka.servers import require_kafka
+from tests.kafka.servers import own_port, require_kafka
 
 
 def test_start_status_stop_and_a_broker_that_was_killed(tmp_path: Path) -> None:
     require_kafka()
-    port = str(free_port())
+    port = str(own_port())
     try:
         started = headrace(tmp_path, "start", "--port", port)
         assert started["bootstrap.servers"] == f"127.0.0.1:{port}"

@@ -15,7 +15,7 @@ from headrace.errors import ConfigError, FencedError
 from headrace.kafka_server import KafkaServer
 from headrace.query.replicas import Replicas
 from tests.kafka.proxy import END_TXN, Proxy
-from tests.kafka.running import member
+from tests.kafka.running import member, wait_for
 from tests.kafka.tally import Tally, topology
 
 _DRIVER = [crash_points.STAGED, crash_points.BEFORE_DECISION, crash_points.DECIDED, crash_points.BEFORE_OWNER]
@@ -73,7 +73,8 @@ def test_a_driver_that_is_killed_while_it_decides(tally: Tally, point: str) -> N
 def test_what_a_killed_driver_left_open_keeps_nobody_waiting_who_only_looks(tally: Tally) -> None:
     tally.send(120)
     _killed(tally, f"{crash_points.BEFORE_DECISION}:2")
-    tally.timeout_ms = 5_000
+    # The transaction of the one that was killed times out after 60 s.
+    tally.timeout_ms = 20_000
     with closing(tally.broker()) as broker:
         assert tally.name in broker.applications()
         last = broker.last_decided(tally.name)
@@ -136,11 +137,11 @@ def test_two_that_take_turns_fence_each_other(tally: Tally) -> None:
         two.check_lease(tally.name, second.epoch)
         with pytest.raises(FencedError):
             two.check_lease(tally.name, first.epoch)
-        decided = one.last_decided(tally.name)
-        assert decided is not None and decided.notes == {"a": "2"}
+        # Who only looks is told what was committed this moment a little later.
+        wait_for(lambda: (decided := one.last_decided(tally.name)) is not None and decided.notes == {"a": "2"})
         assert tally.name in one.applications()
         second.release()
-        assert one.lease_owner(tally.name) is None
+        wait_for(lambda: one.lease_owner(tally.name) is None)
         one.delete_application(tally.name)
         assert one.last_decided(tally.name) is None
 

@@ -16,18 +16,20 @@ from headrace import Streams, StreamsState
 from headrace.broker import open_broker
 from headrace.broker.port import NewRecord
 from headrace.errors import BrokerUnreachableError
-from headrace.kafka_server import KafkaServer, free_port
+from headrace.kafka_server import KafkaServer
 from tests.kafka.conftest import BrokerFactory
 from tests.kafka.proxy import END_TXN, PRODUCE, TXN_OFFSET_COMMIT, Proxy
 from tests.kafka.running import IS_LONG, CountingApp, long, running, wait_for
-from tests.kafka.servers import Cluster
+from tests.kafka.servers import Cluster, own_port
 
 _AWAY_SECONDS = 70.0 if IS_LONG else 3.0
+_HURRIED = {f"{kind}_default_api_timeout_ms": 8_000 for kind in ("admin", "consumer")}
+"""So that it is soon noticed that nobody answers."""
 
 
 def test_a_broker_that_is_down_at_the_start_is_named(kafka_name: str, tmp_path: Path) -> None:
-    address = f"127.0.0.1:{free_port()}"
-    app = CountingApp(address, kafka_name, tmp_path).streams()
+    address = f"127.0.0.1:{own_port()}"
+    app = CountingApp(address, kafka_name, tmp_path).streams(**_HURRIED)
 
     with pytest.raises(BrokerUnreachableError, match=f"Kafka at {address} does not answer"):
         app.start()
@@ -40,7 +42,11 @@ def test_a_run_goes_on_after_its_broker_was_stopped_and_killed(
     server = kafka_broker_factory()
     app = CountingApp(server.address, kafka_name, tmp_path)
     app.make_topics()
-    with running(app.streams()) as streams:
+    app.send()
+    # What a new broker makes of its own when it is asked for the first time may take longer than the hurried one waits.
+    with app.streams() as patient:
+        patient.run_until_idle()
+    with running(app.streams(**_HURRIED)) as streams:
         app.send()
         app.wait_until_counted()
         for end in (server.stop, server.kill):
@@ -62,7 +68,7 @@ def test_one_broker_of_three_may_die(
     cluster = kafka_cluster_factory()
     app = CountingApp(cluster.address, kafka_name, tmp_path)
     app.make_topics()
-    with running(app.streams()):
+    with running(app.streams(**_HURRIED)):
         for server in cluster.servers:
             app.send()
             server.kill()
@@ -73,8 +79,7 @@ def test_one_broker_of_three_may_die(
             app.wait_until_counted()
     cluster.servers[0].kill()
     # Until the others have noticed, it is asked in vain: that takes longer than 8 s.
-    patient = {f"{kind}_default_api_timeout_ms": 60_000 for kind in ("admin", "consumer")}
-    with running(app.streams(**patient)):
+    with running(app.streams()):
         app.send()
         app.wait_until_counted()
 
@@ -88,7 +93,7 @@ def proxied(
     app = CountingApp(server.address, kafka_name, tmp_path)
     app.make_topics()
     app.send()
-    with running(app.streams(bootstrap_servers=proxy.address)) as streams:
+    with running(app.streams(bootstrap_servers=proxy.address, **_HURRIED)) as streams:
         app.wait_until_counted()
         yield app, streams, proxy
 

@@ -17,7 +17,7 @@ from headrace.broker.port import Broker, NewRecord
 from headrace.errors import FencedError, LeaseHeldError
 from headrace.partitioning import default_partition
 from tests.kafka.interop_programs import PROGRAMS, START_MS, Model, Program, Sent, Written, last_values
-from tests.kafka.java_programs import kafka_streams
+from tests.kafka.java_programs import SECONDS, kafka_streams
 from tests.kafka.running import IS_LONG, long, wait_for
 
 EXACTLY_ONCE = "exactly_once_v2"
@@ -87,7 +87,7 @@ class Handover:
 
     def wait_until_done(self) -> None:
         """While Kafka Streams runs it. Then a check tells more."""
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + SECONDS
         while self._told(self.written()) != self._told(self._model.written) and time.monotonic() < deadline:
             time.sleep(0.2)
 
@@ -185,7 +185,7 @@ def test_headrace_finishes_what_a_killed_kafka_streams_left(
 
 def run_when_left(one: Handover, directory: Path) -> None:
     """Who was killed leaves its group when its session ends."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + SECONDS
     while True:
         try:
             return one.run_here(directory, EXACTLY_ONCE)

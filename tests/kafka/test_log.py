@@ -389,7 +389,7 @@ def test_groups_commit_and_lag_behind(broker: KafkaBroker, topic: str) -> None:
 
 def test_a_group_that_is_being_read_as_is_left_alone(broker: KafkaBroker, kafka_address: str, topic: str) -> None:
     group = f"{topic}-group"
-    consumer = Consumer({"bootstrap.servers": kafka_address, "group.id": group, "session.timeout.ms": 6000})
+    consumer = Consumer({"bootstrap.servers": kafka_address, "group.id": group})
     consumer.subscribe([topic])
     deadline = time.monotonic() + SECONDS
     while not consumer.assignment():

@@ -24,7 +24,7 @@ from headrace.broker.port import Decision, OffsetAndMetadata
 from headrace.errors import FencedError
 from tests.kafka.tally import Tally
 
-_PATIENCE = 15.0
+_PATIENCE = 30.0
 """A transaction times out after 60 s."""
 _NUMBERS = (1, 2, 3)
 
