@@ -9,7 +9,7 @@ from typing import NoReturn
 
 
 @contextmanager
-def time_limit(seconds: float = 10) -> Iterator[None]:
+def time_limit(seconds: float = 60) -> Iterator[None]:
     """Fail where the block takes longer. In the main thread only."""
 
     def give_up(*_: object) -> NoReturn:

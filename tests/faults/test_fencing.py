@@ -84,7 +84,7 @@ def test_a_process_that_slept_through_its_lease_is_fenced_and_leaves_nothing(tmp
     scene.run(clock=Later())
     scene.check()
     os.kill(process.pid, signal.SIGCONT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 1
     assert f"FencedError: application {APPLICATION} was taken over" in said
     assert "hint: " in said
@@ -106,7 +106,7 @@ def test_a_process_that_was_replaced_leaves_the_databases_of_its_successor_alone
     databases = {path: path.stat().st_ino for path in scene.state_dir.glob(f"{APPLICATION}/*/rocksdb/*/IDENTITY")}
     assert databases
     os.kill(process.pid, signal.SIGCONT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 1
     assert f"FencedError: application {APPLICATION} was taken over" in said
     assert {path: path.stat().st_ino for path in databases} == databases, said

@@ -33,7 +33,7 @@ def test_kill_upon_kill_leaves_no_growing_heap_and_it_goes_on(tmp_path: Path) ->
         failpoint = f"{generator.choice(POINTS)}:{generator.randrange(1, 3)}"
         process = processes.Process(target=start, args=(str(scene.directory), failpoint))
         process.start()
-        process.join(timeout=60)
+        process.join(timeout=300)
         codes.append(process.exitcode)
         if process.exitcode == 0:
             scene.send(30)

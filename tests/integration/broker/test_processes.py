@@ -201,7 +201,7 @@ class TestTwoDrivers:
 
 
 def take_over(broker: EmbeddedBroker) -> Lease:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + worker.STUCK_SECONDS
     while True:
         try:
             return broker.acquire_lease("app")
@@ -211,7 +211,7 @@ def take_over(broker: EmbeddedBroker) -> Lease:
 
 
 def wait_for(path: Path) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + worker.STUCK_SECONDS
     while not path.exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ class Processes:
 
     def run(self, *arguments: str, input: str = "") -> str:
         process = self.start(*arguments, stdin=subprocess.PIPE)
-        out, err = process.communicate(input, timeout=60)
+        out, err = process.communicate(input, timeout=120)
         assert process.returncode == 0, err
         return out
 
@@ -76,7 +77,7 @@ def test_a_follower_prints_what_comes_and_ends_quietly(headrace: Processes, numb
     _wait_for_commit(headrace, "g")
 
     follower.send_signal(number)
-    out, err = follower.communicate(timeout=60)
+    out, err = follower.communicate(timeout=120)
 
     assert (follower.returncode, out, err) == (code, "", "")
     assert headrace.run("consume", "lines", "--group", "g") == ""
@@ -89,7 +90,7 @@ def test_a_typed_line_is_taken_at_once(headrace: Processes) -> None:
     producer.stdin.flush()
 
     assert headrace.run("consume", "lines", "--follow", "-c", "1") == "typed\n"
-    _, err = producer.communicate(timeout=60)
+    _, err = producer.communicate(timeout=120)
     assert (producer.returncode, err) == (0, "appended 1 record to lines\n")
 
 
@@ -101,7 +102,7 @@ def test_a_reader_that_goes_away_is_no_error(headrace: Processes, options: tuple
     consumer.stdout.readline()
     consumer.stdout.close()
 
-    consumer.wait(timeout=60)
+    consumer.wait(timeout=120)
     assert consumer.stderr is not None
     assert (consumer.returncode, consumer.stderr.read()) == (0, "")
     consumer.stderr.close()
@@ -116,15 +117,14 @@ def test_a_list_for_a_reader_that_goes_away_is_no_error(headrace: Processes) -> 
     os.close(reading)
     lister = headrace.start("topics", "list", stdout=writing)
     os.close(writing)
-    _, err = lister.communicate(timeout=60)
+    _, err = lister.communicate(timeout=120)
 
     assert (lister.returncode, err) == (0, "")
 
 
 def _wait_for_commit(headrace: Processes, group: str) -> None:
-    broker = open_broker(headrace.environment["HEADRACE_BROKER"])
-    for _ in range(100):
-        if sum(note.offset for note in broker.committed(group).values()) == 2:
-            break
-        time.sleep(0.05)
-    broker.close()
+    deadline = time.monotonic() + 120
+    with closing(open_broker(headrace.environment["HEADRACE_BROKER"])) as broker:
+        while sum(note.offset for note in broker.committed(group).values()) != 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)

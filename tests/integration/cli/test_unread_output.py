@@ -16,7 +16,7 @@ import pytest
 from headrace.broker import open_broker
 from headrace.broker.port import Broker, NewRecord
 
-SECONDS = 30
+SECONDS = 120
 HEADRACE = [sys.executable, "-m", "headrace.cli"]
 PROGRAM = """
 from headrace import StreamsBuilder

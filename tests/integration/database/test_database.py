@@ -45,7 +45,7 @@ def opened(address: str, **more: Any) -> Database:
     return Database(address, engine="local", **more)
 
 
-def eventually(found: Callable[[], Any], expected: Any, seconds: float = 20) -> None:
+def eventually(found: Callable[[], Any], expected: Any, seconds: float = 120) -> None:
     until = time.monotonic() + seconds
     while (last := found()) != expected and time.monotonic() < until:
         time.sleep(0.05)

@@ -59,7 +59,8 @@ def test_a_jvm_that_is_killed_fails_the_query_with_a_cause_and_a_new_start_goes_
         code, said = process.wait(children.SECONDS), children.said_by(scene)
     assert code == 0, said
     assert "failure StreamsError: Spark's JVM ended: signal 9" in said
-    assert workers and not any(map(state_of, workers))
+    assert workers
+    wait_for(lambda: not any(map(state_of, workers)), "the workers of that JVM to end")
     scene.check()
 
 
@@ -71,7 +72,7 @@ def test_an_executor_that_is_killed_in_a_batch_costs_a_retry_and_nothing_else(sc
         executors = children.executors_of(process)
         assert len(executors) == 2
         children.kill(next(each for each in executors if sleeper in tree(each)))
-        wait_for(lambda: state_of(sleeper) in ("", "Z"), "the host of that executor to end", 30)
+        wait_for(lambda: state_of(sleeper) in ("", "Z"), "the host of that executor to end")
         code = process.wait(children.SECONDS)
     assert code == 0, children.said_by(scene)
     scene.check()

@@ -21,7 +21,7 @@ from tests.faults import damage
 from tests.faults.scene import APPLICATION, IS_LONG, Scene, topology
 from tests.integration.spark import children
 from tests.integration.spark.processes import stacks_noted, state_of, wait_for
-from tests.integration.spark.test_hosts import home_of, is_gone, pids_below, pids_in, pids_of_all
+from tests.integration.spark.test_hosts import SECONDS, home_of, is_gone, pids_below, pids_in, pids_of_all
 
 POINTS = ("state.before-chunk:2:enospc", "state.after-version:1:raise", "segment-written:1:enospc")
 """Where the disk fails in a host, and how."""
@@ -140,7 +140,7 @@ def test_a_host_that_is_stopped_and_has_lost_its_driver_is_ended_by_the_next_sta
         signal_all(stopped, signal.SIGSTOP)
         wait_for(lambda: all(state_of(pid) == "T" for pid in stopped), "the hosts to stop")
         children.kill(driver.pid)
-        driver.wait(60)
+        driver.wait(SECONDS)
         finish(scene, spark)
         assert all(map(is_gone, stopped))
 

@@ -66,7 +66,7 @@ def test_killed_again_and_again_it_loses_and_doubles_nothing(directory: Path, br
                 told(process, "batch")
             process.kill()
     with running(directory, "--until-idle") as process:
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
     assert final_counts(broker) == {"a": 400, **{f"b{number}": 100 for number in range(4)}}
 
 
@@ -77,7 +77,7 @@ def test_sigterm_ends_it_after_the_batch_at_hand(directory: Path, broker: Broker
         process.send_signal(signal.SIGTERM)
         assert told(process, "state")["state"] == "PENDING_SHUTDOWN"
         assert told(process, "state")["state"] == "NOT_RUNNING"
-        assert process.wait(60) == 0
+        assert process.wait(120) == 0
     assert broker.lease_owner("app") is None
     assert final_counts(broker) == {"a": 1}
 
@@ -91,7 +91,7 @@ config["bootstrap.servers"] = "embedded:{directory / "data"}"
 Streams(builder.build(), config, engine="local").start()
 """
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM + start], cwd=directory, capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", PROGRAM + start], cwd=directory, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
     assert "the program ended while application app was running" in done.stderr

@@ -53,7 +53,7 @@ def test_ctrl_c_while_a_plain_program_starts_ends_it_at_once(tmp_path: Path) -> 
     with Child(tmp_path, str(program), f"embedded:{tmp_path / 'data'}") as child:
         wait_for_jvm(child)
         child.interrupt()
-        assert child.process.wait(20) != 0
+        assert child.ended() != 0
         assert "KeyboardInterrupt" in child.errors()
     assert is_free(tmp_path, "plain")
 

@@ -41,12 +41,12 @@ class Ask:
 def in_time(call: Callable[[], object]) -> None:
     thread = threading.Thread(target=call, daemon=True)
     thread.start()
-    thread.join(10)
+    thread.join(60)
     assert not thread.is_alive(), "it waits for itself"
 
 
 def ended(app: Streams) -> bool:
-    return app._states.wait_for(StreamsState.NOT_RUNNING, timeout=10)
+    return app._states.wait_for(StreamsState.NOT_RUNNING, timeout=60)
 
 
 def test_a_state_listener_can_close_it_while_it_starts(app: Streams) -> None:
@@ -108,7 +108,7 @@ def test_a_batch_listener_that_never_returns_does_not_keep_it_from_ending(
     app.on_batch(never_returns)
     app.start()
     threading.Thread(target=lambda: EngineDouble.last.run_batch(REPORT), daemon=True).start()
-    assert begun.wait(10)
+    assert begun.wait(60)
     in_time(app.close)
     may_return.set()
     assert ended(app)
@@ -128,7 +128,7 @@ def test_a_batch_listener_can_pause_it_and_let_it_go_on(app: Streams) -> None:
     app.on_batch(lambda report: app.pause())
     app.start()
     in_time(lambda: EngineDouble.last.run_batch(REPORT))
-    assert EngineDouble.last.stopped.wait(10)
+    assert EngineDouble.last.stopped.wait(60)
     assert app.is_paused and not EngineDouble.last.is_on
     app.resume()
     assert EngineDouble.last.is_on
@@ -151,6 +151,6 @@ def test_two_threads_can_close_it_at_once_and_again(app: Streams) -> None:
         each.start()
     EngineDouble.last.may_close.set()
     for each in closing:
-        each.join(10)
+        each.join(60)
     assert not any(each.is_alive() for each in closing)
     assert app.close()

@@ -71,9 +71,13 @@ def test_without_spark_there_is_no_look_at_java(start: MakeStart, monkeypatch: p
 
 
 def test_nothing_is_in_the_way_here_and_that_is_known_in_well_below_a_second(start: MakeStart, tmp_path: Path) -> None:
-    before = time.perf_counter()
-    preflight.check(start(copying()), *preflight.ON_SPARK)
-    assert time.perf_counter() - before < 1.0
+    def seconds() -> float:
+        before = time.perf_counter()
+        preflight.check(start(copying()), *preflight.ON_SPARK)
+        return time.perf_counter() - before
+
+    # Of several: a machine that is busy may let any of them wait.
+    assert min(seconds() for _ in range(5)) < 1.0
     assert list(tmp_path.iterdir()) == [], "looking leaves nothing behind"
 
 

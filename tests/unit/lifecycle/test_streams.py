@@ -210,8 +210,14 @@ def test_one_that_somebody_waits_for_is_raised_there_only(
         raise error
 
     monkeypatch.setattr(engine, "run_until_idle", fails)
+
+    def fails_when_awaited() -> None:
+        while not app._waiting:
+            time.sleep(0.001)
+        engine.fail(error)
+
     if wait is Streams.wait:
-        threading.Timer(0.2, engine.fail, [error]).start()
+        threading.Thread(target=fails_when_awaited, daemon=True).start()
     with pytest.raises(ProcessingError, match="a function raised"):
         wait(app)
     assert has_ended(app)
@@ -401,13 +407,13 @@ def test_the_lease_is_renewed_while_a_restore_listener_takes_its_time(
 
     def slow(event: RestoreEvent) -> None:
         called.set()
-        may_return.wait(30)
+        may_return.wait(60)
 
     app.on_restore(slow)
     with app:
         assert called.wait(30)
         EngineDouble.last.renewed.clear()
-        is_renewed = EngineDouble.last.renewed.wait(10)
+        is_renewed = EngineDouble.last.renewed.wait(30)
         may_return.set()
     assert is_renewed
 

@@ -74,7 +74,7 @@ def test_the_directory_of_a_driver_that_signs_on_this_moment_stays(
 
     flock = fcntl.flock
     with monkeypatch.context() as racing:
-        racing.setattr(host_wire.fcntl, "flock", flock_after_another_start)
+        racing.setattr(fcntl, "flock", flock_after_another_start)
         driver = sign_on_as_driver(directory)
     with driver:
         remove_abandoned()
