@@ -11,6 +11,7 @@ import pytest
 
 from headrace import StreamsBuilder, serdes
 from headrace.batch.local import LocalEngine
+from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
 from headrace.errors import CorruptLogError, SerializationError, StoreError, StreamsError
 from headrace.serde.contract import Serde
@@ -55,17 +56,35 @@ def test_a_changelog_that_lost_its_head_is_not_taken_for_a_whole_one(scene: Scen
 
 def test_a_head_that_is_deleted_during_the_restore_stops_it(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(scene.broker()) as broker:
-        read = broker.read
-
-        def deleting(topic: str, *arguments: int) -> object:
-            if topic == CHANGELOG:
-                broker.delete_records({(CHANGELOG, 0): 20})
-            return read(topic, *arguments)
-
-        monkeypatch.setattr(broker, "read", deleting)
+        delete_head_when_read(broker, monkeypatch)
         message = rf"{CHANGELOG}-0 does not hold offset 0\n.*20.*\n  hint: Reset"
         with LocalEngine(topology(), scene.settings(), broker) as engine, pytest.raises(StoreError, match=message):
             engine.run_until_idle()
+
+
+def test_a_restore_goes_on_behind_what_retention_removes_meanwhile(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "headrace.application.restoring")
+    with closing(scene.broker()) as broker:
+        delete_head_when_read(broker, monkeypatch)
+        with LocalEngine(topology(), scene.settings(), broker) as engine:
+            # As that of a window store; this one is not let begin with it.
+            broker.alter_topic(CHANGELOG, config={"cleanup.policy": "compact,delete"})
+            engine.run_until_idle()
+    assert "restored 20 records of store totals" in caplog.text
+
+
+def delete_head_when_read(broker: EmbeddedBroker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first half of the changelog."""
+    read = broker.read
+
+    def deleting(topic: str, *arguments: int) -> object:
+        if topic == CHANGELOG:
+            broker.delete_records({(CHANGELOG, 0): 20})
+        return read(topic, *arguments)
+
+    monkeypatch.setattr(broker, "read", deleting)
 
 
 def test_a_record_without_key_in_a_changelog_stops_the_restore(scene: Scene) -> None:
