@@ -132,7 +132,7 @@ def broker(kafka_address: str) -> Iterator[Broker]:
 
 
 def test_applications_go_from_kafka_streams_to_headrace_and_back(
-    broker: Broker, kafka_address: str, kafka_name: str, tmp_path: Path
+    broker: Broker, kafka_address: str, kafka_name: str, tmp_path: Path, spark: Any
 ) -> None:
     each = [Handover(program, kafka_name, broker) for program in (PROGRAMS if IS_LONG else PROGRAMS[::2])]
     words = each[0]
@@ -146,7 +146,7 @@ def test_applications_go_from_kafka_streams_to_headrace_and_back(
     send(each)
     words.leave_unread()
     for one in each:
-        one.run_here(tmp_path / "state", EXACTLY_ONCE)
+        one.run_here(tmp_path / "state", EXACTLY_ONCE, spark if one is words else None)
         one.check()
     send(each)
     run_on_kafka_streams(each, kafka_address, tmp_path / "java-1")
