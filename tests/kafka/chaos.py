@@ -24,11 +24,12 @@ from pathlib import Path
 from headrace.broker import open_broker
 from headrace.errors import BrokerUnreachableError
 from tests.integration.spark import children
-from tests.integration.spark.processes import below, command_of
+from tests.integration.spark.processes import command_of, marked
 from tests.kafka.chaos_program import Feeder, Input, check, make_topics
 from tests.kafka.servers import end, small_server
 
 NAME = "chaos"
+_MARK = "HEADRACE_TEST_CHAOS"
 _ROOT = Path(__file__).parents[2]
 _STUCK_SECONDS = 400.0
 _LOOK_SECONDS = 0.5
@@ -101,7 +102,8 @@ class Chaos:
         found: list[int] = []
 
         def is_there() -> bool:
-            found[:] = [each for each in below(self._driver.pid, "pyspark.daemon") if command_of(each)]
+            # Not those below the driver: where Spark's daemon was killed, its workers go on without a parent.
+            found[:] = [each for each in marked(_MARK, self._mark) if "pyspark.daemon" in command_of(each)]
             return bool(found)
 
         self._wait_for("a worker", is_there)
@@ -129,12 +131,16 @@ class Chaos:
         with self._log.open("wb") as log:
             return subprocess.Popen(
                 [*command, f"batch={self._options.batch}"],
-                env={**os.environ, "PYTHONPATH": str(_ROOT)},
+                env={**os.environ, "PYTHONPATH": str(_ROOT), _MARK: self._mark},
                 cwd=_ROOT,
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
             )
+
+    @property
+    def _mark(self) -> str:
+        return f"{self._directory.name}-{self._drivers}"
 
     @property
     def _log(self) -> Path:

@@ -45,6 +45,11 @@ def below(root: int, *words: str) -> list[int]:
     return [each for each in tree(root)[1:] if any(word in command_of(each) for word in words)]
 
 
+def marked(variable: str, value: str) -> list[int]:
+    """The processes that were started with this in their environment, also those whose parents are gone."""
+    return [process for process, _ in _parents() if f"{variable}={value}" in _environment_of(process)]
+
+
 def state_of(process: int) -> str:
     """R, S, T, Z …; empty where it is gone."""
     try:
@@ -106,6 +111,13 @@ def _stacks(processes: Iterable[int]) -> str:
             with suppress(OSError):
                 noted.append(f"{name}: {Path(f'/proc/{process}/{name}').read_text()}")
     return "\n".join(noted)
+
+
+def _environment_of(process: int) -> list[str]:
+    try:
+        return Path(f"/proc/{process}/environ").read_text(errors="replace").split("\0")
+    except OSError:
+        return []
 
 
 def _parents() -> Iterator[tuple[int, int]]:
