@@ -169,6 +169,22 @@ def test_headrace_gives_way_to_kafka_streams_that_joins_the_group(
 
 
 @long
+def test_applications_go_to_and_fro_between_kafka_streams_and_spark(
+    broker: Broker, kafka_address: str, kafka_name: str, tmp_path: Path, spark: Any
+) -> None:
+    each = [Handover(program, kafka_name, broker) for program in PROGRAMS]
+
+    for number in range(2):
+        send(each)
+        run_on_kafka_streams(each, kafka_address, tmp_path / f"java-{number}")
+        send(each)
+        for one in each:
+            # Here with the same directory, in which stores are left that know nothing of what happened meanwhile.
+            one.run_here(tmp_path / "state", EXACTLY_ONCE, spark)
+            one.check()
+
+
+@long
 def test_headrace_finishes_what_a_killed_kafka_streams_left(
     broker: Broker, kafka_address: str, kafka_name: str, tmp_path: Path
 ) -> None:
