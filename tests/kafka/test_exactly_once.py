@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.batch.local import LocalEngine
 from headrace.broker.kafka import crash_points, groups, staging
 from headrace.broker.port import Decision, Outcome
 from headrace.errors import ConfigError, FencedError
@@ -114,6 +115,14 @@ def test_a_driver_that_wakes_up_late_writes_nothing_that_anyone_sees(tally: Tall
     other.send(20)
     other.run()
     other.check()
+
+
+def test_a_successor_that_knows_the_cluster_by_another_address_takes_over(tally: Tally) -> None:
+    tally.send(10)
+    other = Tally(tally.address.replace("127.0.0.1", "localhost"), tally.name, tally.directory)
+    with closing(tally.broker()) as broker, LocalEngine(topology(tally.name), tally.settings(), broker):
+        other.run()
+    tally.check()
 
 
 def test_two_that_take_turns_fence_each_other(tally: Tally) -> None:

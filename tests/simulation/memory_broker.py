@@ -235,7 +235,7 @@ class MemoryBroker:
 
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
-        self.address = "memory:here"
+        self.address = self.identity = "memory:here"
         self.config = BrokerConfig(self.address)
 
     # Log

@@ -58,7 +58,7 @@ class Coordinator:
         self._is_publishing = False
         with ExitStack() as undoing:
             self.lease = undoing.enter_context(broker.acquire_lease(application.id))
-            self._hold = DirectoryHold(application.config.application_dir, broker.address)
+            self._hold = DirectoryHold(application.config.application_dir, broker.identity)
             undoing.callback(self._hold.release)
             self.publish()
             self.progress = Progress(broker.last_decided(application.id), broker.address)

@@ -100,6 +100,10 @@ class EmbeddedBroker:
     def address(self) -> str:
         return f"embedded:{self.directory}"
 
+    @property
+    def identity(self) -> str:
+        return self.address
+
     def __repr__(self) -> str:
         return f"EmbeddedBroker({str(self.directory)!r})"
 

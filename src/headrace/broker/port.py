@@ -324,6 +324,10 @@ class Broker(Log, Ownership, Outbox, Protocol):
     def address(self) -> str:
         """Where it is, as ``bootstrap.servers`` says it."""
 
+    @property
+    def identity(self) -> str:
+        """Which broker it is, whatever address leads to it."""
+
     def maintain(self) -> None:
         """Do what is due: retention, compaction, merging of small segments, sweeping of orphans. Any process may."""
 

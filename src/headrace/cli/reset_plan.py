@@ -79,7 +79,7 @@ def plan_reset(program: ProgramApplication, broker: Broker, position: TopicPosit
         {one: note.offset for one, note in broker.committed(application).items()},
         internal,
         broker.last_decided(application) is not None or bool(broker.committed(application)),
-        config.application_dir if last_holder(config.application_dir) in (None, broker.address) else None,
+        config.application_dir if last_holder(config.application_dir) in (None, broker.identity) else None,
     )
 
 

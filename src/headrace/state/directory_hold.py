@@ -20,17 +20,20 @@ _FILE_NAME = ".broker"
 
 
 class DirectoryHold:
-    """Held from its making until ``release``, or until the process ends, however it ends."""
+    """Held from its making until ``release``, or until the process ends, however it ends.
 
-    def __init__(self, application_dir: Path, address: str) -> None:
-        with explained(application_dir, len(address)):
+    ``broker`` is its identity, not its address: who comes to one cluster by another address is no stranger.
+    """
+
+    def __init__(self, application_dir: Path, broker: str) -> None:
+        with explained(application_dir, len(broker)):
             make_private(application_dir)
             self._path = application_dir / _FILE_NAME
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             # Also where nobody releases it any more: a file that stays open is one less for everything else.
             self._closing = weakref.finalize(self, os.close, self._file)
             try:
-                self._take(application_dir, address)
+                self._take(application_dir, broker)
             except BaseException:
                 self.release()
                 raise
@@ -44,13 +47,13 @@ class DirectoryHold:
         """Let others have the directory. Calling it twice does no harm."""
         self._closing()
 
-    def _take(self, application_dir: Path, address: str) -> None:
+    def _take(self, application_dir: Path, broker: str) -> None:
         # Only what has changed is written: the time of the file says when the directory was last used.
-        if lock(self._file) and self._holder() != address:
+        if lock(self._file) and self._holder() != broker:
             os.ftruncate(self._file, 0)
-            os.pwrite(self._file, os.fsencode(address), 0)
+            os.pwrite(self._file, os.fsencode(broker), 0)
         # Shared: a process that was replaced but still lives must not keep its successor from starting.
-        if not lock(self._file, shared=True) or self._holder() != address:
+        if not lock(self._file, shared=True) or self._holder() != broker:
             raise _refusal(application_dir, self._holder())
 
     def _holder(self) -> str:
@@ -58,7 +61,7 @@ class DirectoryHold:
 
 
 def last_holder(application_dir: Path) -> str | None:
-    """The address of the broker whose application uses the directory, or used it last; None where nobody did."""
+    """The identity of the broker whose application uses the directory, or used it last; None where nobody did."""
     try:
         return os.fsdecode((application_dir / _FILE_NAME).read_bytes()) or None
     except (FileNotFoundError, NotADirectoryError):
@@ -85,7 +88,7 @@ def is_held(application_dir: Path) -> bool:
         os.close(file)
 
 
-def _refusal(application_dir: Path, address: str) -> StateDirectoryError:
+def _refusal(application_dir: Path, broker: str) -> StateDirectoryError:
     message = f"the state directory {application_dir} is in use by another application with the same name"
     hint = "Give each an application.id of its own (or a state.dir of its own)."
-    return StateDirectoryError(message, detail=f"Its topics are in {address or 'another broker'}.", hint=hint)
+    return StateDirectoryError(message, detail=f"Its topics are in {broker or 'another broker'}.", hint=hint)

@@ -33,7 +33,8 @@ class KafkaBroker(KafkaLog):
         self._clients = clients = Clients(config)
         super().__init__(clients)
         staging = config.settings.get("staging.dir") or Path(str(config.settings.get("state.dir") or _STATE), _STAGING)
-        directory = StagingDirectory(str(staging), cache(partial(cluster_id, clients)))
+        self._cluster = cache(partial(cluster_id, clients))
+        directory = StagingDirectory(str(staging), self._cluster)
         self._ownership = ownership = KafkaOwnership(clients, self, directory)
         self._outbox = outbox = KafkaOutbox(clients, ownership, self, directory)
         # The ports Ownership and Outbox are what these two offer.
@@ -53,6 +54,11 @@ class KafkaBroker(KafkaLog):
     def address(self) -> str:
         """Where it is, as ``bootstrap.servers`` says it."""
         return self._config.address
+
+    @property
+    def identity(self) -> str:
+        """Which cluster it is: several addresses may lead to it, and one to another cluster tomorrow."""
+        return f"Kafka cluster {self._cluster()}"
 
     def commit_offsets(self, group: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Note how far a group has read; an error while it has members."""
