@@ -605,7 +605,7 @@ SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name != "__
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_runs_as_a_script(script: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-W", "error", EXAMPLES / script], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-W", "error", EXAMPLES / script], capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout

@@ -23,7 +23,7 @@ def said_by_mypy(request: pytest.FixtureRequest) -> dict[str, set[str]]:
     cache = request.config.cache.mkdir("mypy")
     command = [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={cache}", "--no-pretty", *map(str, PROGRAMS)]
     root = request.config.rootpath
-    output = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+    output = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=600, check=False)
     assert not output.stderr
     said: dict[str, set[str]] = defaultdict(set)
     for match in filter(None, map(_SAID.match, output.stdout.splitlines())):

@@ -115,8 +115,10 @@ def test_a_push_query_tells_of_rows_as_they_come_until_its_limit(database: Datab
     database.execute(ORDERS)
     insert(database, "(1, 'ann', 3)")
     answer = database.execute("SELECT id, amount * 2 AS twice FROM orders EMIT CHANGES LIMIT 2;")
-    threading.Timer(0.3, insert, (database, "(2, 'bob', 4)")).start()
+    later = threading.Timer(0.3, insert, (database, "(2, 'bob', 4)"))
+    later.start()
     assert sorted(answer.rows()) == [(1, 6), (2, 8)]
+    later.join()
     assert [one for one in database.broker.applications() if "transient" in one] == []
 
 

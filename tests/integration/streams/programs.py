@@ -11,7 +11,7 @@ import beside
 
 from headrace import Processor, Record, StreamsBuilder, serdes, stores
 
-config = {"application.id": "totals", "max.records.per.batch": 20}
+config = {"application.id": "totals", "max.records.per.batch": 5}
 
 
 class Total(Processor):

@@ -36,5 +36,5 @@ def test_a_small_append_needs_no_pandas(tmp_path: object) -> None:
         "broker.append([NewRecord('t', b'k', None), NewRecord('t', None, b'v')])\n"
         "print([record[4:6] for records in broker.read('t', 0, 0) for record in records], 'pandas' in sys.modules)"
     )
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert ran.stdout == "[(b'k', None), (None, b'v')] False\n", ran.stderr

@@ -138,7 +138,7 @@ for serde, data in cloudpickle.loads(sys.stdin.buffer.read()):
 
 def elsewhere(shipped: bytes, directory: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-c", _ELSEWHERE]
-    return subprocess.run(command, input=shipped, capture_output=True, check=False, timeout=60, cwd=directory)
+    return subprocess.run(command, input=shipped, capture_output=True, check=False, timeout=300, cwd=directory)
 
 
 def shipped_by_value(value: Any) -> bytes:

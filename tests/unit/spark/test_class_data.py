@@ -20,7 +20,7 @@ def data(tmp_path: Path) -> ClassData:
 
 def java(*options: str) -> subprocess.CompletedProcess[str]:
     command = [shutil.which("java") or "java", *options, "-version"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 def is_gone(pid: int) -> bool:

@@ -102,7 +102,7 @@ for each in cloudpickle.loads(sys.stdin.buffer.read())():
 
 def run(arguments: list[str], directory: Path | str, data: bytes = b"") -> bytes:
     command = [sys.executable, *arguments]
-    ran = subprocess.run(command, input=data, capture_output=True, check=False, timeout=60, cwd=directory)
+    ran = subprocess.run(command, input=data, capture_output=True, check=False, timeout=300, cwd=directory)
     assert ran.returncode == 0, ran.stderr.decode()
     return ran.stdout
 
