@@ -8,15 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from headrace.broker.kafka import crash_points
+from headrace.broker.kafka import crash_points, publishing
 from headrace.broker.kafka.broker import KafkaBroker
 from headrace.streams import Streams
 from tests.kafka.tally import Tally, topology
 
 
 def test_hosts_publish_what_they_staged(
-    kafka_address: str, kafka_name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    kafka_address: str,
+    kafka_name: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # On a busy machine they take longer than the driver waits for them.
+    monkeypatch.setattr(publishing, "_WAIT_SECONDS", 120.0)
     tally = Tally(kafka_address, kafka_name, tmp_path)
     tally.send(20_000)
     more = {"bootstrap.servers": kafka_address, "num.stream.threads": 2, "max.records.per.batch": 20_000}
