@@ -154,4 +154,13 @@ def _output_versioned(node: GraphNode, root: GraphNode) -> bool:
 
 
 def _input_versioned(node: GraphNode, root: GraphNode) -> bool:
-    return node is not root and all(_output_versioned(parent, root) for parent in node.parents)
+    """Whether all that comes to ``node`` does; nodes that leave it to their parents are looked through."""
+    stack, seen = [node], set[GraphNode]()
+    while stack:
+        candidate = stack.pop()
+        if candidate is root or any(parent.output_versioned is False for parent in candidate.parents):
+            return False
+        if candidate not in seen:
+            seen.add(candidate)
+            stack += (parent for parent in candidate.parents if parent.output_versioned is None)
+    return True

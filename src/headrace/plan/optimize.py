@@ -184,12 +184,15 @@ def _child_on_path(parent: GraphNode, node: GraphNode) -> GraphNode | None:
 
 def _find_upwards(node: GraphNode, matches: Callable[[GraphNode], bool]) -> GraphNode | None:
     """The first match: the node itself, then parent by parent, each with all above it."""
-    if matches(node):
-        return node
-    for parent in node.parents:
-        found = _find_upwards(parent, matches)
-        if found is not None:
-            return found
+    stack, seen = [node], set[GraphNode]()
+    while stack:
+        candidate = stack.pop()
+        if candidate in seen:  # By another path: there may be many more paths than nodes.
+            continue
+        if matches(candidate):
+            return candidate
+        seen.add(candidate)
+        stack += reversed(candidate.parents)
     return None
 
 

@@ -195,6 +195,29 @@ def test_operators_below_a_versioned_table_are_told(graph: Graph) -> None:
     assert (suppliers["v"].use_versioned_semantics, suppliers["p"].use_versioned_semantics) == (True, False)
 
 
+def many_paths(graph: Graph, node: GraphNode) -> GraphNode:
+    """The end of a way of 600 nodes, with 2 ** 300 paths."""
+    for number in range(300):
+        node = graph.processor(f"join-{number}", node, graph.processor(f"by-way-{number}", node))
+    return node
+
+
+def test_a_versioned_table_is_found_at_the_end_of_many_paths(graph: Graph) -> None:
+    versioned = graph.source("versioned", "a")
+    versioned.output_versioned = True
+    supplier: Any = type("V", (VersionAware,), {})
+    graph.builder.add_graph_node(many_paths(graph, versioned), VersionedSemanticsNode("v", Step("v", supplier)))
+    graph.nodes()
+    assert supplier.use_versioned_semantics
+
+
+def test_a_key_changer_is_found_behind_many_paths_that_have_none(graph: Graph) -> None:
+    key = graph.processor("key", graph.source("other", "b"), key_changing=True)
+    both = graph.processor("both", many_paths(graph, graph.source("in", "a")), key)
+    graph.repartition("first", both)
+    assert graph.nodes({"topology.optimization": "all"})["first-repartition-filter"] == ("key",)
+
+
 def test_suppress_is_refused_below_a_versioned_table(graph: Graph) -> None:
     table = graph.source("table", "a")
     table.output_versioned = True
