@@ -26,10 +26,11 @@ def lineages(graph: TopologyGraph) -> dict[str, str]:
 
 def comes_by_hash(graph: TopologyGraph, name: str) -> bool | None:
     """Whether all records of a node come through repartition topics; None where the user partitions one of these."""
-    sources, waiting = set[str](), [name]
+    sources, above, waiting = set[str](), {name}, [name]
     while waiting:
         node = graph.nodes[waiting.pop()]
-        waiting.extend(node.parents)
+        waiting.extend(set(node.parents) - above)
+        above.update(node.parents)
         if isinstance(node, SourceNode):
             sources.update(node.topics or ("by pattern",))
     sinks = (node for node in graph.nodes.values() if isinstance(node, SinkNode) and node.topic in sources)

@@ -119,6 +119,16 @@ def test_processors_are_found_again_by_their_name_their_store_or_their_lineage()
     assert names["KSTREAM-MAPVALUES-0000000004"] == "KSTREAM-MAPVALUES-0000000005"
 
 
+def test_a_program_may_have_many_more_paths_than_steps() -> None:
+    def program(b: StreamsBuilder) -> None:
+        lines = b.stream("lines")
+        for _ in range(60):
+            lines = lines.merge(lines.filter(lambda key, value: True))
+        lines.group_by_key().count("c")
+
+    assert [store.name for store in print_of(program).stores] == ["c"]
+
+
 def test_a_processor_that_only_has_the_same_number_is_another_one() -> None:
     def peeking(*topics: str) -> Program:
         return lambda b: [b.stream(topic).peek(print) for topic in topics]
