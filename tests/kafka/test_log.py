@@ -27,6 +27,7 @@ from headrace.errors import (
     UnknownTopicError,
 )
 from headrace.records import Headers, RawRecord
+from tests.kafka.conftest import BrokerFactory
 
 SECONDS = 60.0
 
@@ -314,25 +315,25 @@ def test_ranges_end_in_the_gaps_of_transactions(broker: KafkaBroker, kafka_addre
     assert values(broker.read(topic, 0, 9, 10)) == ["e"]
 
 
-def test_compaction_leaves_gaps_that_are_read_over(broker: KafkaBroker, kafka_name: str) -> None:
-    topic = f"{kafka_name}-compacted"
+def test_compaction_leaves_gaps_that_are_read_over(kafka_broker_factory: BrokerFactory) -> None:
+    server = kafka_broker_factory({"log.cleaner.backoff.ms": "100"})
     config = {
         "cleanup.policy": "compact",
         "segment.ms": 100,
         "min.cleanable.dirty.ratio": 0.0,
         "max.compaction.lag.ms": 100,
     }
-    broker.create_topic(topic, 1, config)
-    for number in range(20):
-        broker.append([NewRecord(topic, f"k{number % 2}".encode(), str(number).encode())])
-    time.sleep(0.2)
-    broker.append([NewRecord(topic, b"last", b"last")])
-    wait_for(lambda: len(values(broker.read(topic, 0, 0, 21))) == 3)
-    assert values(broker.read(topic, 0, 0, 21)) == ["18", "19", "last"]
-    assert values(broker.read(topic, 0, 0, 10)) == []
-    assert values(broker.read(topic, 0, 10, 19)) == ["18"]
-    assert values(broker.read(topic, 0, 19, 20)) == ["19"]
-    broker.delete_topic(topic)
+    with closing(KafkaBroker(BrokerConfig(server.address))) as broker:
+        broker.create_topic("t", 1, config)
+        for number in range(20):
+            broker.append([NewRecord("t", f"k{number % 2}".encode(), str(number).encode())])
+        time.sleep(0.2)
+        broker.append([NewRecord("t", b"last", b"last")])
+        wait_for(lambda: len(values(broker.read("t", 0, 0, 21))) == 3)
+        assert values(broker.read("t", 0, 0, 21)) == ["18", "19", "last"]
+        assert values(broker.read("t", 0, 0, 10)) == []
+        assert values(broker.read("t", 0, 10, 19)) == ["18"]
+        assert values(broker.read("t", 0, 19, 20)) == ["19"]
 
 
 # What is gone, or never was
