@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -55,25 +56,30 @@ def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] 
     config = where if isinstance(where, BrokerConfig) else BrokerConfig(where, fsync=fsync == "always")
     if not isinstance(config.address, str):
         raise no_broker(config.address)
-    return _embedded(config) if config.address.startswith(_EMBEDDED) else _kafka(config)
+    return loaded(config.address)(config)
 
 
-def _embedded(config: BrokerConfig) -> Broker:
-    directory = config.address.removeprefix(_EMBEDDED)
+def loaded(address: str) -> Callable[[BrokerConfig], Broker]:
+    """What opens the broker at an address. Importing it takes longer than opening it, and can be done before."""
+    return _embedded(address) if address.startswith(_EMBEDDED) else _kafka(address)
+
+
+def _embedded(address: str) -> Callable[[BrokerConfig], Broker]:
+    directory = address.removeprefix(_EMBEDDED)
     if not directory or "\0" in directory:
-        message = f"{config.address!r} names no directory"
+        message = f"{address!r} names no directory"
         raise ArgumentError(message, hint="Write it as embedded:DIRECTORY, for instance embedded:headrace-data.")
     with extra_for("the embedded broker"):
         from headrace.broker.embedded import EmbeddedBroker  # noqa: PLC0415
-    return EmbeddedBroker(directory, fsync=config.fsync, verify=config.verify)
+    return lambda config: EmbeddedBroker(directory, fsync=config.fsync, verify=config.verify)
 
 
-def _kafka(config: BrokerConfig) -> Broker:
-    if not all(_SERVER.fullmatch(each) for each in config.address.split(",")):
-        raise no_broker(config.address)
+def _kafka(address: str) -> Callable[[BrokerConfig], Broker]:
+    if not all(_SERVER.fullmatch(each) for each in address.split(",")):
+        raise no_broker(address)
     with extra_for("Kafka"):
         from headrace.broker.kafka.broker import KafkaBroker  # noqa: PLC0415
-    return KafkaBroker(config)
+    return KafkaBroker
 
 
 def servers(address: str) -> list[tuple[str, int]]:

@@ -25,6 +25,7 @@ from headrace.spark.job import SparkJob
 from headrace.spark.jvm import EXECUTION_ERRORS, explained
 from headrace.spark.query import BatchQuery
 from headrace.spark.session import close_session, existing_session, is_alive, open_session
+from headrace.spark.warm_up import WarmUp
 from headrace.spark.worker_path import shared_import_path
 
 if TYPE_CHECKING:
@@ -51,9 +52,10 @@ class SparkEngine:
     ) -> None:
         """A given ``session`` is used as it is and never stopped. ``on_failure`` hears why the query ended."""
         self._broker = broker
-        self._coordinator = Coordinator(topology, settings, broker, now_ms)
         self._given_session = session or existing_session()
         self._session = self._given_session
+        self._warm_up = None if self._session is None else WarmUp(self._session, broker.address)
+        self._coordinator = Coordinator(topology, settings, broker, now_ms)
         self._threads: int = self.application.config["num.stream.threads"]
         self._on_batch, self._on_failure = on_batch, on_failure
         self._runner: BatchRunner | None = None
@@ -69,6 +71,7 @@ class SparkEngine:
         """The session; made where there is none yet."""
         if self._session is None:
             self._session = open_session(self.application.config, self._threads)
+            self._warm_up = WarmUp(self._session, self._broker.address)
         return self._session
 
     @property
@@ -158,5 +161,7 @@ class SparkEngine:
 
     def _close_session(self) -> None:
         if self._given_session is None and self._session is not None:
+            if self._warm_up is not None:
+                self._warm_up.close()
             close_session(self._session)
             self._session = None

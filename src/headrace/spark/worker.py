@@ -12,7 +12,7 @@ from pyspark import Broadcast, TaskContext
 
 from headrace.batch.parcels import Kind as ParcelKind
 from headrace.batch.parcels import Parcel
-from headrace.broker import BrokerConfig
+from headrace.broker import BrokerConfig, loaded
 from headrace.errors import TaskMigratedError
 from headrace.spark import hosts
 from headrace.spark.crash_notes import Crash, read_crash
@@ -80,6 +80,19 @@ class FirstLevelFunction(LevelFunction):
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         numbers = (number for batch in batches for number in batch.column(0).to_pylist())
         return to_batches(self._run(parcel for number in numbers for parcel in self._groups[number]))
+
+
+class FirstImports:
+    """Does nothing, in a worker that has imported this module by then. Its hosts have what it has imported."""
+
+    def __init__(self, address: str) -> None:
+        """``address`` is that of the broker whose client is imported, too."""
+        self._address = address
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """As many parcels as come batches, for nobody."""
+        loaded(self._address)
+        return to_batches(Parcel(0, ParcelKind.RESULT, 0, 0, 0, 0, "", "", b"") for _ in batches)
 
 
 @contextmanager
