@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from headrace.batch.batch_size import BatchSize
+from headrace.batch.reading_time import ReadingTime
 from headrace.errors import ArgumentError, OperatorTypeError, user_line
 from headrace.lifecycle import preflight
 from headrace.lifecycle.engine import EngineKind
@@ -40,7 +40,7 @@ def engine_kind(name: str, session: Any) -> EngineKind:
 def local_engine() -> Any:
     with extra_for("an application"):
         from headrace.batch.local import LocalEngine  # noqa: PLC0415
-    return partial(LocalEngine, size=BatchSize())
+    return partial(LocalEngine, time=ReadingTime())
 
 
 def spark_engine() -> Any:

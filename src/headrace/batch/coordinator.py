@@ -89,22 +89,25 @@ class Coordinator:
         self._changelogs = _changelogs(self.application)
         self._planner = Planner(self.application, unread_repartitions(self.application, self._broker))
 
-    def plan(self, limit: int | None = None) -> BatchPlan:
-        """What the next batch reads; an empty one where nothing is due. ``limit`` counts where no setting gives one."""
+    def plan(self) -> BatchPlan:
+        """What the next batch reads at most; an empty one where nothing is due."""
         self._settled()
-        plan = self._planner.next_batch(self._broker, self.progress, self._clock(), limit)
+        plan = self._planner.next_batch(self._broker, self.progress, self._clock())
         if plan.is_empty and self._is_publishing:
             # What is being published may be read here again. And where nothing is due all results can be seen.
             self.publish()
-            plan = self._planner.next_batch(self._broker, self.progress, self._clock(), limit)
+            plan = self._planner.next_batch(self._broker, self.progress, self._clock())
         return plan
 
     def parcels(self, plan: BatchPlan) -> list[Parcel]:
         """What the tasks of the batch are given to read."""
         return self._planner.parcels(plan)
 
-    def begin(self) -> BatchOrder:
-        """What the tasks of the next batch have to know; FencedError where another process has taken over."""
+    def begin(self, reading_seconds: float | None = None) -> BatchOrder:
+        """What the tasks of the next batch have to know; FencedError where another process has taken over.
+
+        ``reading_seconds`` limits what they read where no setting does.
+        """
         application, broker = self.application, self._broker
         check_topics(application, broker.topics())
         gone = deleted_changelogs(self.progress, broker)
@@ -126,9 +129,14 @@ class Coordinator:
             )
             for number, task in enumerate(application.topics.task_ids())
         ]
-        progress, now_ms = self.progress, self._clock()
         return BatchOrder(
-            progress.batch_id + 1, self.lease.epoch, now_ms, orders, self._global_ends(), progress.state_id
+            self.progress.batch_id + 1,
+            self.lease.epoch,
+            self._clock(),
+            orders,
+            self._global_ends(),
+            reading_seconds if application.config["max.records.per.batch"] is None else None,
+            self.progress.state_id,
         )
 
     def decide(self, batch: BatchOrder, parcels: Iterable[Parcel]) -> BatchReport:
@@ -192,6 +200,8 @@ class Coordinator:
             len(results),
             dropped,
             restored,
+            sum(result.reading_seconds for result in results),
+            sum(result.working_seconds for result in results),
             tuple(lost for result in results for lost in result.lost),
         )
 

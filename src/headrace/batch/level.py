@@ -47,6 +47,7 @@ class Level:
         self._tasks = tasks
         self._clock = clock
         self._global_stores = global_stores
+        self._left_seconds = batch.reading_seconds
 
     def run(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """Visit the tasks that parcels came for; yields what goes to the next level.
@@ -62,18 +63,24 @@ class Level:
             for number in sorted(inbox.numbers):
                 yield from self._visit(number, inbox)
 
+    def _share(self, inbox: _Inbox) -> float | None:
+        """For how long the next task may read: those that read divide what is left."""
+        return None if self._left_seconds is None else self._left_seconds / max(1, len(inbox.readings))
+
     def _visit(self, number: int, inbox: _Inbox) -> Iterator[Parcel]:
         task = self._task_ids[number]
         visit = next(each for each in self._application.levels.levels[self._number] if each.subtopology == task[0])
+        share = self._share(inbox)
         request = VisitRequest(
             number=number,
             task=task,
             visit=visit,
             batch=self._batch,
             attempt=f"{task}-{self._number}-{uuid.uuid4().hex[:12]}",
-            reading=inbox.readings.get(number, Reading()),
+            reading=inbox.readings.pop(number, Reading()),
             records=inbox.records.get(number, {}),
             earlier=inbox.earlier.get(number),
+            reading_seconds=share,
         )
         with Spool() as sent:
             try:
@@ -83,6 +90,8 @@ class Level:
                 add_line(error, {name: node.built_at for name, node in nodes.items()})
                 raise
             yield from sent
+        if self._left_seconds is not None:
+            self._left_seconds = max(0.0, self._left_seconds - result.reading_seconds)
         data = msgspec.msgpack.encode(result)
         yield Parcel(number, Kind.RESULT, self._number, self._number, number, 0, "", request.attempt, data)
 

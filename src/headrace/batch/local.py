@@ -25,7 +25,7 @@ from headrace.clock import now_ms
 from headrace.errors import IllegalStateError, UnsupportedError
 
 if TYPE_CHECKING:
-    from headrace.batch.batch_size import BatchSize
+    from headrace.batch.reading_time import ReadingTime
     from headrace.broker.port import Broker
     from headrace.topology import Topology
 
@@ -49,14 +49,14 @@ class LocalEngine:
         clock: Callable[[], int] = now_ms,
         on_batch: Callable[[BatchReport], None] = _ignore,
         on_failure: Callable[[BaseException], None] = _ignore,
-        size: BatchSize | None = None,
+        time: ReadingTime | None = None,
     ) -> None:
-        """``size`` limits batches where no setting does; ``on_failure`` hears why the thread of ``start`` ended."""
+        """``time`` limits batches where no setting does; ``on_failure`` hears why the thread of ``start`` ended."""
         self._broker = broker
         self._clock = clock
         self._on_batch, self._on_failure = on_batch, on_failure
         self._coordinator = Coordinator(topology, settings, broker, clock)
-        self._runner = BatchRunner(self._coordinator, self._job, self._done, size)
+        self._runner = BatchRunner(self._coordinator, self._job, self._done, time)
         self._global_stores = GlobalStores(self.application, broker, clock)
         self._loop: BatchLoop | None = None
         self.tasks = OpenTasks(self.application, broker)

@@ -1,8 +1,8 @@
 """What a batch reads: ranges of offsets, from what is committed to the end of the log or as far as the limit allows.
 
-A range is an upper bound. A task takes the records of its partitions in order of time and stops, as Kafka's does, when
-a partition runs dry of which there is more (``OffsetRange.lag`` is above 0): what it did not take stays for the next
-batch. ``next_offset`` says what to commit then.
+A range is an upper bound. A task takes the records of its partitions in order of time and stops when its time is up or,
+as Kafka's does, when a partition runs dry of which there is more (``OffsetRange.lag`` is above 0): what it did not take
+stays for the next batch.
 """
 
 from __future__ import annotations
@@ -34,10 +34,6 @@ class OffsetRange:
     def lag(self) -> int:
         """How many records there may be after it."""
         return self.log_end - self.end
-
-    def next_offset(self, left_over: int | None = None) -> int:
-        """What to commit: the offset of the first record that was read but not processed, else the end."""
-        return self.end if left_over is None else left_over
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,5 +39,7 @@ class BatchOrder(msgspec.Struct, frozen=True):
     """By the number of the task."""
     global_ends: list[tuple[str, int, int]]
     """How far global stores are to be filled, the same for all tasks: topic, partition, end."""
+    reading_seconds: float | None = None
+    """For how long the tasks that one process has may read at a level, together; None: there is no limit."""
     state_id: str = ""
     """Whose the local state must be; see ``Progress.state_id``."""

@@ -41,16 +41,12 @@ class Planner:
         self._policies = application.reset_policies()
         self._tasks = application.topics.task_ids()
 
-    def next_batch(self, log: Log, progress: Progress, now_ms: int, limit: int | None = None) -> BatchPlan:
-        """The next batch, from what there is and what is committed; an empty one where nothing is due.
-
-        ``limit`` counts where no setting gives one.
-        """
-        given: int | None = self._application.config["max.records.per.batch"]
+    def next_batch(self, log: Log, progress: Progress, now_ms: int) -> BatchPlan:
+        """The next batch, from what there is and what is committed; an empty one where nothing is due."""
         plan = plan_batch(
             self._states(log),
             now_ms=now_ms,
-            limit=limit if given is None else given,
+            limit=self._application.config["max.records.per.batch"],
             offset_for_time=lambda topic, number, ms: log.offsets_for_time({(topic, number): ms})[topic, number],
         )
         plan = replace(plan, ranges=(*plan.ranges, *self._left_unread(log)))

@@ -34,5 +34,9 @@ class BatchReport:
     """Dropped records by reason."""
     restored: Mapping[tuple[str, str, int], int] = field(default_factory=dict)
     """Changelog records that were replayed, by store, topic and partition."""
+    reading_seconds: float = 0.0
+    """For how long its tasks fed on topics, all together."""
+    working_seconds: float = 0.0
+    """For how long they worked in all."""
     lost: tuple[LostRecords, ...] = ()
     """Records that were deleted before they were read."""

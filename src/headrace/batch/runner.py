@@ -15,8 +15,8 @@ from headrace.errors import HeadraceError, NotDecidedError, TaskCorruptedError, 
 from headrace.failpoints import reach
 
 if TYPE_CHECKING:
-    from headrace.batch.batch_size import BatchSize
     from headrace.batch.coordinator import Coordinator
+    from headrace.batch.reading_time import ReadingTime
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +37,13 @@ class BatchRunner:
         coordinator: Coordinator,
         job: Job,
         on_batch: Callable[[BatchReport], None],
-        size: BatchSize | None = None,
+        time: ReadingTime | None = None,
     ) -> None:
-        """``size`` says how many records a batch reads at most where no setting does; without one there is no limit."""
+        """``time`` says for how long a batch reads where no setting says how much; without one there is no limit."""
         self._coordinator = coordinator
         self._job = job
         self._on_batch = on_batch
-        self._size = size
+        self._time = time
         self._planned = BatchPlan()
         self._waiting = 0
         self._has_punctuated = False
@@ -53,7 +53,7 @@ class BatchRunner:
 
     def plan(self) -> bool:
         """Plan the next batch; whether anything is due."""
-        planned = self._coordinator.plan(None if self._size is None else self._size.limit)
+        planned = self._coordinator.plan()
         if self._waiting and self._has_punctuated and not planned.ranges:
             planned = BatchPlan()
         self._planned = planned
@@ -64,13 +64,11 @@ class BatchRunner:
         planned, self._planned = self._planned, BatchPlan()
         if planned.is_empty:
             return None
-        if self._size is not None:
-            self._size.begin(planned.records)
         report = self._decided(planned)
         self._has_punctuated = not planned.ranges
         reach(AFTER_COMMIT)
-        if self._size is not None:
-            self._size.end()
+        if self._time is not None:
+            self._time.learn(report.reading_seconds, report.working_seconds)
         self.count += 1
         self._on_batch(report)
         return report
@@ -101,7 +99,7 @@ class BatchRunner:
         That state has been removed then, and comes back from the changelog. Also where the broker did not take it.
         """
         for left in reversed(range(_TRIES)):
-            batch = self._coordinator.begin()
+            batch = self._coordinator.begin(None if self._time is None else self._time.seconds)
             try:
                 return self._coordinator.decide(batch, self._run_job(batch, planned))
             except (TaskMigratedError, TaskCorruptedError, NotDecidedError) as error:

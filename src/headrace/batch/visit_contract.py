@@ -49,6 +49,10 @@ class VisitResult(msgspec.Struct, frozen=True):
     sent: list[Delivery]
     heard: list[Delivery]
     """What it sent to others and what it got from them: both sides of each delivery must agree."""
+    reading_seconds: float
+    """For how long it fed on topics."""
+    working_seconds: float
+    """For how long it worked in all, once it was open."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class VisitRequest:
     """What other tasks sent in this batch, by repartition topic."""
     earlier: VisitResult | None = None
     """The task's visit at an earlier level of this batch."""
+    reading_seconds: float | None = None
+    """For how long it may feed on topics; None: for as long as there is something in the ranges."""
 
     @property
     def place(self) -> str:

@@ -8,6 +8,7 @@ and closing its stores takes longer than the work of a small batch.
 from __future__ import annotations
 
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
@@ -17,9 +18,9 @@ from headrace.application.progress import TaskProgress
 from headrace.application.restoring import restore_stale_stores
 from headrace.application.task_id import TaskId
 from headrace.batch.spool import Spool
+from headrace.batch.task_input import TaskInput
 from headrace.batch.user_code import user_code
 from headrace.batch.visit_contract import VisitRequest, VisitResult, deliveries
-from headrace.batch.visit_input import VisitInput
 from headrace.batch.visit_output import VisitOutput
 from headrace.failpoints import reach
 from headrace.state.version import Version
@@ -92,7 +93,6 @@ class _OpenTask:
     """One task, and what it needs of its host: input, output and the time, visit by visit."""
 
     _clock: Callable[[], int]
-    _input: VisitInput
 
     def __init__(self, application: Application, task: TaskId, broker: Broker, global_stores: dict[str, Any]) -> None:
         self.version: Version | None = None
@@ -113,28 +113,32 @@ class _OpenTask:
             global_stores=global_stores,
             lag_of=lambda partition: self._input.lag_of(partition),
         )
+        self._input = TaskInput(self._task, broker, application.repartition_topics)
         self._versioned = VersionedTask(self._task)
 
     def visit(self, request: VisitRequest, sent: Spool, clock: Callable[[], int]) -> VisitResult:
         """Do the work; where it fails, ``abandon`` has to follow."""
         batch, task, broker = request.batch, self._task, self._broker
-        self._clock, self._input = clock, VisitInput(request, broker)
+        self._clock = clock
         with broker.stage(self._application.id, batch.epoch, batch.batch_id, request.attempt) as stage:
             self._output.begin(request, stage, sent)
             with user_code(task.context, "the start of the task"):
                 restored = self._begin(request)
+            self._input.begin(request)
             reach(STARTED)
+            begin = time.monotonic()
             with user_code(task.context):
-                self._input.feed(task, batch.now_ms)
+                self._input.feed(batch.now_ms, request.reading_seconds)
                 task.punctuate_wall_clock()
                 commit = self._versioned.commit()
             self._output.finish()
             reach(STORES_WRITTEN)
             staged = stage.finish()
+            working = time.monotonic() - begin
             reach(STAGED)
         written = sum(count for topic, count in stage.counts.items() if topic not in self._application.internal_topics)
         self.version = request.stores.target
-        return self._result(request, commit, (staged, written), sent, restored)
+        return self._result(request, commit, (staged, written), sent, restored, working)
 
     def close(self) -> None:
         """Close the nodes and the stores."""
@@ -179,9 +183,10 @@ class _OpenTask:
         staged: tuple[Handover, int],
         sent: Spool,
         restored: Mapping[tuple[str, str, int], int],
+        working_seconds: float,
     ) -> VisitResult:
         task, source = self._task, self._input
-        offsets = list(_offsets(request, task, commit))
+        offsets = list(_offsets(request, source, commit))
         progress = TaskProgress(
             request.stores.target,
             commit.snapshot,
@@ -205,10 +210,12 @@ class _OpenTask:
             restored=[(*place, count) for place, count in restored.items()],
             sent=deliveries(sent),
             heard=request.heard,
+            reading_seconds=source.seconds if request.reading.ranges else 0.0,
+            working_seconds=working_seconds,
         )
 
 
-def _offsets(request: VisitRequest, task: StreamTask, commit: TaskCommit) -> Iterator[tuple[str, int, int, str]]:
+def _offsets(request: VisitRequest, source: TaskInput, commit: TaskCommit) -> Iterator[tuple[str, int, int, str]]:
     """How far each range was read: to its end, gaps included, unless records of it were left for the next batch.
 
     A repartition topic that Kafka Streams has read from stays where it is, but its time goes on: it is needed there.
@@ -220,7 +227,7 @@ def _offsets(request: VisitRequest, task: StreamTask, commit: TaskCommit) -> Ite
         # A range of gaps only has no times of its own.
         known = commit.offsets.get(partition) or committed.get(partition)
         numbered = commit_metadata.with_number("" if known is None else known.metadata, commit_metadata.BATCH, batch_id)
-        yield (*partition, each.next_offset(task.next_offset(partition)), numbered)
+        yield (*partition, source.next_offset(each), numbered)
     for topic in request.records:
         partition = (topic, request.task.partition)
         if partition in committed and partition in commit.offsets and partition not in read:

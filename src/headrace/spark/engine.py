@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import SparkSession
 
 from headrace.application.layout import Application
-from headrace.batch.batch_size import BatchSize
 from headrace.batch.coordinator import Coordinator
+from headrace.batch.reading_time import ReadingTime
 from headrace.batch.reports import BatchReport, BatchUnderWay
 from headrace.batch.runner import BatchRunner
 from headrace.clock import now_ms
@@ -156,7 +156,7 @@ class SparkEngine:
     def _started(self) -> BatchQuery:
         application = self.application
         job = SparkJob(self.session, application, self._broker.config)
-        self._runner = BatchRunner(self._coordinator, job, self._on_batch, BatchSize())
+        self._runner = BatchRunner(self._coordinator, job, self._on_batch, ReadingTime())
         return BatchQuery(application, job, self._runner, self._on_failure)
 
     def _close_session(self) -> None:

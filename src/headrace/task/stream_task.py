@@ -138,10 +138,13 @@ class StreamTask:
             self.context.system_time_ms = NO_TIMESTAMP
         self._punctuations.schedules.end_of_init()
 
-    def start_over(self, punctuated_nodes: Collection[str] | None = None) -> None:
-        """Forget the records that wait, which will be fed again; times go on. The nodes are as for ``start``."""
-        self._group.forget_records()
+    def go_on(self, punctuated_nodes: Collection[str] | None = None) -> None:
+        """Begin another visit: what waits goes on to wait. The nodes are as for ``start``."""
         self._punctuations.nodes = punctuated_nodes
+
+    def forget_records(self) -> None:
+        """Forget the records that wait, which will be fed again; times go on."""
+        self._group.forget_records()
 
     def add_partition(self, partition: TopicPartition, source: str | None = None) -> None:
         """Read one more partition; ``source`` names the node where the topic alone does not say it."""

@@ -120,7 +120,7 @@ class VersionedTask:
         punctuated_nodes: Collection[str] | None = None,
     ) -> None:
         """Begin the next visit, from the version that the last one ended with; ``positions`` as for ``open``."""
-        self.task.start_over(punctuated_nodes)
+        self.task.go_on(punctuated_nodes)
         # The databases note the positions themselves: a file for each task and batch would cost more than they do.
         self._databases.begin(visit, positions)
 

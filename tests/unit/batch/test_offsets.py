@@ -70,12 +70,6 @@ def test_the_limit_is_a_setting() -> None:
     assert StreamsConfig({"application.id": "app", "max.records.per.batch": "500"})["max.records.per.batch"] == 500
 
 
-def test_what_a_task_left_over_is_read_again() -> None:
-    planned = OffsetRange("a", 0, 10, 20, log_end=30)
-    assert planned.next_offset() == 20
-    assert planned.next_offset(left_over=13) == 13
-
-
 # Nothing committed
 
 
