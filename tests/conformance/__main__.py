@@ -58,7 +58,7 @@ def _run_on_engine(cases: list[Any], arguments: argparse.Namespace) -> int:
         for partitions in arguments.partitions.split(",")
         for seed in arguments.seeds.split(",")
     ]
-    if arguments.engine in OWN_CLOCK:
+    if arguments.engine in OWN_CLOCK | {"hurried"}:
         layouts = [layout.in_few_batches() for layout in layouts]
     verdicts = check_all_on_engine(cases, arguments.engine, layouts)
     if arguments.json:

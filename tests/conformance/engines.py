@@ -7,10 +7,14 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
+from unittest import mock
 
 from headrace import Topology
 from headrace.application.layout import Application
+from headrace.batch import task_input
 from headrace.batch.local import LocalEngine
+from headrace.batch.reading_time import ReadingTime
+from headrace.batch.reports import BatchReport
 from headrace.broker import open_broker
 from headrace.broker.port import Broker
 from tests.conformance.kafka_broker import kafka_broker, wait_for_markers
@@ -72,10 +76,31 @@ class EngineKind:
     """Returns when everything that was published to the broker can be read."""
 
 
+class HurriedEngine(LocalEngine):
+    """Its visits have no time: each ends after a record of each partition, and most of what it read waits."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, time=_NoTime(), **more)
+
+    def run_batch(self) -> BatchReport | None:
+        with mock.patch.object(task_input, "_FEWEST_RECORDS", 1):
+            return super().run_batch()
+
+
+class _NoTime(ReadingTime):
+    seconds = 0.0
+
+    def __init__(self) -> None: ...
+
+    def learn(self, reading: float, working: float) -> None:
+        """There is nothing to learn."""
+
+
 _ON_KAFKA = {"processing.guarantee": "exactly_once_v2"}
 
 ENGINES: dict[str, EngineKind] = {
     "batches": EngineKind(LocalEngine),
+    "hurried": EngineKind(HurriedEngine),
     "spark": EngineKind(on_spark),
     "kafka": EngineKind(LocalEngine, kafka_broker, _ON_KAFKA, earliest_ms=1, wait_until_readable=wait_for_markers),
     "kafka-spark": EngineKind(on_spark, kafka_broker, _ON_KAFKA, earliest_ms=1, wait_until_readable=wait_for_markers),

@@ -20,6 +20,7 @@ from headrace.broker.port import NewRecord
 from headrace.errors import FencedError, NotDecidedError, OutcomeUnknownError
 from headrace.metrics import StreamsMetrics
 from headrace.partitioning import default_partition
+from tests.conformance.engines import HurriedEngine
 from tests.simulation.programs import PROGRAMS, Program
 from tests.simulation.verdict import check
 from tests.simulation.world import LEASE_MS, START_MS, AnyBroker, Crash, World
@@ -242,7 +243,7 @@ class _Run:
     def _start(self, state: int) -> _Process:
         self._trace(f"  a process starts, state {state}")
         broker = self._world.open_broker()
-        limit = self._random.choice((1, 2, 3, 5, 1_000))
+        limit = self._random.choice((1, 2, 3, 5, 1_000, None))
         settings: dict[str, Any] = {
             "application.id": APPLICATION,
             "state.dir": str(self._world.state_dir(state)),
@@ -253,7 +254,8 @@ class _Run:
             "errors.dead.letter.queue.topic.name": DEAD_LETTERS,
         }
         topology = self._program.build(self._in_memory)
-        engine = LocalEngine(topology, settings, broker, clock=self._world.clock.now_ms)
+        kind = LocalEngine if limit else HurriedEngine
+        engine = kind(topology, settings, broker, clock=self._world.clock.now_ms)
         self._engines.append(engine)
         return _Process(broker, engine, state, engine._coordinator.lease.epoch)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-FIRST = 0.25
+FIRST = 0.5
 """Nothing is known yet: the first results come soon."""
-SECONDS = 1.5
+SECONDS = 2.0
 """For how long the tasks of a batch work, all levels together. What a batch costs beside that is some tenths of a
 second, on a busy machine some seconds."""
 _LEAST = 0.01
@@ -17,8 +17,8 @@ class ReadingTime:
 
     >>> time = ReadingTime()
     >>> time.learn(reading=0.2, working=0.6)
-    >>> round(time.seconds, 2)
-    0.5
+    >>> round(time.seconds, 3)
+    0.667
     """
 
     def __init__(self) -> None:

@@ -16,11 +16,15 @@ from rocksdict import Rdict
 
 from headrace import Processor, StreamsBuilder, stores
 from headrace.batch.local import LocalEngine
+from headrace.batch.reading_time import ReadingTime
+from headrace.batch.reports import BatchReport
+from headrace.batch.task_input import TaskInput
 from headrace.broker import crash_points
 from headrace.errors import InternalTopicError, LeaseHeldError, MissingSourceTopicError, UpgradeError
 from headrace.records import Record
 from headrace.state.rocksdb import visits
 from headrace.state.rocksdb.task_databases import FAILPOINTS
+from tests.conformance.engines import HurriedEngine
 from tests.integration.batch import programs
 from tests.integration.batch.programs import append, final_counts, open_at, read, settings
 
@@ -47,6 +51,51 @@ def test_a_rate_limit_cuts_the_input_into_batches_and_changes_no_result(tmp_path
     with LocalEngine(programs.word_count(), limited, broker) as engine:
         assert engine.run_until_idle() >= 4
     assert final_counts(broker) == WORDS
+
+
+def test_visits_whose_time_is_up_cut_the_input_into_batches_and_change_no_result(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines", 2)
+    append(broker, "lines", LINES)
+    reports: list[BatchReport] = []
+    with HurriedEngine(programs.word_count(), settings(tmp_path), broker, on_batch=reports.append) as engine:
+        assert engine.run_until_idle() >= 4
+    # Each record is read once: what a visit has read and left is there for the next one.
+    assert sum(report.records for report in reports) == len(LINES)
+    assert final_counts(broker) == WORDS
+
+
+def test_tasks_of_one_process_share_the_time_and_what_one_leaves_is_for_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[float] = []
+
+    def feed(input: Any, now_ms: int, seconds: float) -> None:
+        given.append(seconds)
+        fed(input, now_ms, seconds)
+        input.seconds = {0: 0.2, 1: 5.0}.get(len(given) - 1, 0.1)
+
+    fed = TaskInput.feed
+    monkeypatch.setattr(TaskInput, "feed", feed)
+    builder = StreamsBuilder()
+    builder.stream("lines").to("counts")
+    broker = open_at(tmp_path)
+    broker.create_topic("lines", 4)
+    append(broker, "lines", LINES)
+    time = ReadingTime()
+    time.seconds = 1.0
+    with LocalEngine(builder.build(), settings(tmp_path), broker, time=time) as engine:
+        engine.run_batch()
+    assert given == pytest.approx([1.0 / 4, 0.8 / 3, 0.0, 0.0])
+
+
+def test_a_setting_says_how_much_a_batch_reads_whatever_its_time_is(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines")
+    append(broker, "lines", LINES)
+    unhurried = settings(tmp_path, **{"max.records.per.batch": len(LINES)})
+    with HurriedEngine(programs.word_count(), unhurried, broker) as engine:
+        assert engine.run_until_idle() == 1
 
 
 def test_a_task_that_stays_where_it_is_is_opened_once_and_keeps_what_its_processors_remember(

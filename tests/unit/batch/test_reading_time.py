@@ -1,0 +1,27 @@
+"""A batch reads for so long that all of its work takes about two seconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.batch.reading_time import FIRST, SECONDS, ReadingTime
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5, 0.1])
+def test_the_work_takes_as_long_as_it_should_from_the_second_batch_on(share: float) -> None:
+    time = ReadingTime()
+    for _ in range(3):
+        time.learn(time.seconds, time.seconds / share)
+        assert time.seconds / share == pytest.approx(SECONDS)
+
+
+def test_a_batch_of_a_few_records_says_nothing() -> None:
+    time = ReadingTime()
+    time.learn(0.001, 0.01)
+    assert time.seconds == FIRST
+
+
+def test_it_reads_even_if_reading_takes_no_time() -> None:
+    time = ReadingTime()
+    time.learn(0.0, 10.0)
+    assert 0 < time.seconds < 0.1
