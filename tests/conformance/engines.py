@@ -96,7 +96,11 @@ class _NoTime(ReadingTime):
         """There is nothing to learn."""
 
 
-_ON_KAFKA = {"processing.guarantee": "exactly_once_v2"}
+_ON_KAFKA = {
+    "processing.guarantee": "exactly_once_v2",
+    # What is appended to several partitions does not appear at once there: nobody looks before everything has.
+    "poll.ms": 600_000,
+}
 
 ENGINES: dict[str, EngineKind] = {
     "batches": EngineKind(LocalEngine),
