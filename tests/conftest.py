@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,9 @@ from hypothesis import settings
 from headrace.config import StreamsConfig
 from headrace.spark.session import open_session
 from headrace.spark.worker_path import shared_import_path
+
+# A shell that starts the tests in the background has Ctrl-C ignored, by them and by all that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

@@ -24,9 +24,10 @@ CREATE STREAM orders (id INT KEY, customer STRING, amount INT)
   WITH (kafka_topic='orders', value_format='JSON', partitions=2);
 CREATE TABLE customers (name STRING PRIMARY KEY, city STRING)
   WITH (kafka_topic='customers', value_format='JSON', partitions=2);
-INSERT INTO customers VALUES ('ann', 'Basel');
-INSERT INTO customers VALUES ('bob', 'Bern');
+INSERT INTO customers (ROWTIME, name, city) VALUES (0, 'ann', 'Basel');
+INSERT INTO customers (ROWTIME, name, city) VALUES (0, 'bob', 'Bern');
 """
+"""Customers are there before every order, also where both are read by the same batch."""
 TOTALS = "CREATE TABLE totals AS SELECT customer, SUM(amount) AS total, COUNT(*) AS n FROM orders GROUP BY customer;"
 
 
