@@ -11,9 +11,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
-from contextlib import contextmanager
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
@@ -38,17 +37,10 @@ _PAUSE = 0.1
 _SPREAD_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 """How long to wait for an answer before looking whether one can come at all."""
+_DRAW_SECONDS = 0.25
 _NO_GROUP = "headrace-reads-without-a-group"
 """librdkafka wants a group of every consumer. Nothing is ever asked of this one, so that nobody has to allow it."""
 _T = TypeVar("_T")
-
-
-def answer_within(future: Future[_T], seconds: float) -> _T:
-    """What a question comes to that librdkafka ends after so many seconds."""
-    try:
-        return future.result(seconds + _LOOK_SECONDS)
-    except FutureTimeout:
-        raise KafkaException(KafkaError(KafkaError._TIMED_OUT)) from None
 
 
 class _Quiet:
@@ -147,6 +139,22 @@ class Clients:
         others have chosen another one long ago.
         """
         self.admin().list_topics(timeout=seconds)
+
+    def answer(self, future: Future[_T], seconds: float) -> _T:
+        """What a question of the admin client comes to, which ends it after so many seconds.
+
+        What goes to the controller waits for the broker that the cluster named as such: any one, drawn anew for each
+        who asks for metadata. One that we cannot reach would keep it waiting to the end, so that we let it draw again.
+        """
+        deadline = time.monotonic() + seconds + _LOOK_SECONDS
+        while not future.done():
+            wait([future], _DRAW_SECONDS)
+            if not future.done():
+                if time.monotonic() > deadline:
+                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+                with suppress(KafkaException):
+                    self.learn_leaders(_DRAW_SECONDS)
+        return future.result()
 
     def until_it_can(self, what: str, once: Callable[[], _T]) -> _T:
         """What a question comes to that is asked again while the cluster is about to be able to answer it.

@@ -17,7 +17,7 @@ from confluent_kafka import (
 
 from headrace.broker import port
 from headrace.broker.kafka import metadata, offsets
-from headrace.broker.kafka.clients import Clients, answer_within
+from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.exact_offsets import committed_by
 from headrace.broker.kafka.failures import DENIED
 from headrace.broker.port import OffsetAndMetadata
@@ -28,7 +28,7 @@ HAS_MEMBERS = frozenset(
     {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.NON_EMPTY_GROUP, KafkaError.GROUP_SUBSCRIBED_TO_TOPIC}
 )
 """What is answered to offsets of a group that others read as."""
-_WITHOUT_MEMBERS = (None, ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
+_WITHOUT_MEMBERS = (ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD)
 _NO_GROUP = frozenset({KafkaError.GROUP_ID_NOT_FOUND, KafkaError.INVALID_GROUP_ID})
 
 
@@ -46,7 +46,7 @@ def commit(clients: Clients, group: str, positions: Mapping[port.TopicPartition,
 
     def once(seconds: float) -> None:
         ask = clients.admin().alter_consumer_group_offsets
-        found = answer_within(ask(request, request_timeout=seconds)[group], seconds)
+        found = clients.answer(ask(request, request_timeout=seconds)[group], seconds)
         for part in found.topic_partitions or ():
             if part.error is not None:
                 raise KafkaException(part.error)
@@ -119,25 +119,33 @@ def _committed(
 
 
 def names(clients: Clients) -> list[str]:
-    """The groups that the cluster knows."""
-    return sorted(each.group_id for each in _listed(clients))
+    """The groups that the cluster knows: a broker that does not tell its own is an error."""
 
-
-def _listed(clients: Clients) -> list[Any]:
-    """All of them: a broker that does not tell its own is an error."""
-
-    def once(seconds: float) -> list[Any]:
-        found = answer_within(clients.admin().list_consumer_groups(request_timeout=seconds), seconds)
+    def once(seconds: float) -> list[str]:
+        found = clients.answer(clients.admin().list_consumer_groups(request_timeout=seconds), seconds)
         for error in found.errors:
             raise KafkaException(error)
-        return list(found.valid)
+        return sorted(each.group_id for each in found.valid)
 
     return clients.look("list the groups", once)
 
 
 def check_empty(clients: Clients, group: str) -> None:
     """Refuse where somebody reads as that group: Kafka Streams runs the application, or has not left the group yet."""
-    state = next((each.state for each in _listed(clients) if each.group_id == group), None)
+
+    def once(seconds: float) -> Any:
+        ask = clients.admin().describe_consumer_groups
+        try:
+            return clients.answer(ask([group], request_timeout=seconds)[group], seconds).state
+        except KafkaException as error:
+            # A client that asks as Kafka 4.0 is asked hears this; an older one, that the group is dead.
+            if error.args[0].code() in _NO_GROUP:
+                return ConsumerGroupState.DEAD
+            raise
+
+    # Its coordinator is asked for this one, and not every broker for its own: one that cannot be reached is in nobody's
+    # way then.
+    state = clients.look(f"look whether the group {group} has members", once)
     if state not in _WITHOUT_MEMBERS:
         message = f"application {group} is run by somebody else: its consumer group has members"
         detail = f"The group is {state.name.lower().replace('_', ' ')}."
@@ -162,7 +170,7 @@ def delete(clients: Clients, group: str) -> None:
     try:
         clients.change(
             f"delete the group {group}",
-            lambda seconds: answer_within(
+            lambda seconds: clients.answer(
                 clients.admin().delete_consumer_groups([group], request_timeout=seconds)[group], seconds
             ),
         )

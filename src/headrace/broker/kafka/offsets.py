@@ -12,7 +12,7 @@ from confluent_kafka.admin import OffsetSpec
 from headrace.broker import port
 from headrace.broker.kafka import metadata
 from headrace.broker.kafka.client_settings import given
-from headrace.broker.kafka.clients import Clients, answer_within
+from headrace.broker.kafka.clients import Clients
 
 _NO_LEADER = frozenset({KafkaError._NOENT, KafkaError._UNKNOWN_PARTITION})
 """That is said of a partition that is not there, and of one that has no leader just now."""
@@ -79,7 +79,7 @@ def _ask(
 
 def _offset(clients: Clients, place: port.TopicPartition, future: Future[Any], seconds: float) -> int:
     try:
-        offset = int(answer_within(future, seconds).offset)
+        offset = int(clients.answer(future, seconds).offset)
     except KafkaException as error:
         if error.args[0].code() not in _NO_LEADER:
             raise

@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
 
 from headrace.broker.kafka import offsets
 from headrace.broker.kafka.client_settings import given
-from headrace.broker.kafka.clients import Clients, answer_within
+from headrace.broker.kafka.clients import Clients
 from headrace.broker.kafka.failures import UNKNOWN_TOPIC
 from headrace.broker.kafka.metadata import counts, unknown
 from headrace.broker.port import PartitionDescription, TopicDescription
@@ -44,7 +44,7 @@ def create(clients: Clients, name: str, partitions: int, config: Mapping[str, ob
     what = f"create the topic {name}"
     clients.change(
         what,
-        lambda seconds: answer_within(clients.admin().create_topics([new], request_timeout=seconds)[name], seconds),
+        lambda seconds: clients.answer(clients.admin().create_topics([new], request_timeout=seconds)[name], seconds),
         done={KafkaError.TOPIC_ALREADY_EXISTS},
     )
     _wait(clients, what, lambda: counts(clients).get(name) == partitions)
@@ -69,7 +69,7 @@ def delete(clients: Clients, name: str) -> None:
     with _known(name, clients.address):
         clients.change(
             what,
-            lambda seconds: answer_within(
+            lambda seconds: clients.answer(
                 clients.admin().delete_topics([name], request_timeout=seconds)[name], seconds
             ),
             done=UNKNOWN_TOPIC,
@@ -92,7 +92,7 @@ def alter(clients: Clients, name: str, partitions: int | None, config: Mapping[s
         new = [NewPartitions(name, check_partitions(name, partitions))]
         clients.change(
             what,
-            lambda seconds: answer_within(
+            lambda seconds: clients.answer(
                 clients.admin().create_partitions(new, request_timeout=seconds)[name], seconds
             ),
             done={KafkaError.INVALID_PARTITIONS},
@@ -112,7 +112,7 @@ def _alter_settings(clients: Clients, name: str, config: Mapping[str, object | N
     resource = ConfigResource(ResourceType.TOPIC, name, incremental_configs=entries)
     clients.change(
         f"alter the settings of the topic {name}",
-        lambda seconds: answer_within(
+        lambda seconds: clients.answer(
             clients.admin().incremental_alter_configs([resource], request_timeout=seconds)[resource], seconds
         ),
     )
@@ -141,7 +141,7 @@ def ids(clients: Clients, names: Iterable[str]) -> dict[str, str]:
         asked = clients.admin().describe_topics(TopicCollection(wanted), request_timeout=seconds)
         for name, future in asked.items():
             try:
-                yield name, str(answer_within(future, seconds).topic_id)
+                yield name, str(clients.answer(future, seconds).topic_id)
             except KafkaException as error:
                 if error.args[0].code() not in UNKNOWN_TOPIC or name in clients.spreading:
                     raise
@@ -154,7 +154,7 @@ def _described(clients: Clients, name: str) -> Any:
 
     def once(seconds: float) -> Any:
         ask = clients.admin().describe_topics
-        return answer_within(ask(asked, include_authorized_operations=True, request_timeout=seconds)[name], seconds)
+        return clients.answer(ask(asked, include_authorized_operations=True, request_timeout=seconds)[name], seconds)
 
     with _known(name, clients.address):
         return clients.look(f"describe the topic {name}", once)
@@ -164,7 +164,7 @@ def _settings(clients: Clients, name: str) -> dict[str, str]:
     resource = ConfigResource(ResourceType.TOPIC, name)
     found: Mapping[str, Any] = clients.look(
         f"describe the settings of the topic {name}",
-        lambda seconds: answer_within(
+        lambda seconds: clients.answer(
             clients.admin().describe_configs([resource], request_timeout=seconds)[resource], seconds
         ),
     )

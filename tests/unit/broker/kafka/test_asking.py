@@ -12,8 +12,9 @@ import pytest
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Producer, TopicPartition
 
 from headrace.broker.config import BrokerConfig
+from headrace.broker.kafka import clients as clients_module
 from headrace.broker.kafka import exact_offsets, groups, offsets, topics
-from headrace.broker.kafka.clients import Clients, answer_within
+from headrace.broker.kafka.clients import Clients
 from headrace.errors import BrokerUnreachableError, TopicExistsError
 
 _TIMED_OUT = KafkaError(KafkaError._TIMED_OUT)
@@ -29,7 +30,7 @@ def test_a_leader_that_does_not_know_its_partition_yet_is_asked_again(
     answered.set_result(7)
     futures, clients = [answered, refused], Clients(BrokerConfig("127.0.0.1:1"))
     monkeypatch.setattr(clients, "_admin", _SilentAdmin())
-    assert clients.look("ask for offsets", lambda seconds: answer_within(futures.pop(), seconds)) == 7
+    assert clients.look("ask for offsets", lambda seconds: clients.answer(futures.pop(), seconds)) == 7
 
 
 class _SilentAdmin:
@@ -40,6 +41,11 @@ class _SilentAdmin:
 
     def list_consumer_groups(self, **_: Any) -> Future[Any]:
         return _answer(SimpleNamespace(valid=[], errors=[_TIMED_OUT]))
+
+    def describe_consumer_groups(self, names: list[str], **_: Any) -> dict[str, Future[Any]]:
+        future: Future[Any] = Future()
+        future.set_exception(KafkaException(_TIMED_OUT))
+        return {names[0]: future}
 
     def list_topics(self, **_: Any) -> None:
         """Others answer."""
@@ -100,6 +106,41 @@ def test_when_a_leader_is_gone_the_next_one_is_found_and_asked(monkeypatch: pyte
     monkeypatch.setattr(clients, "_admin", _MovedAdmin())
     assert groups.names(clients) == []
     assert clients.outages == 0
+
+
+class _DrawingAdmin(_SilentAdmin):
+    """The cluster names a broker as its controller that we cannot reach, until it is asked for the third time."""
+
+    def __init__(self) -> None:
+        self.draws = 0
+        self.waiting: list[Future[Any]] = []
+
+    def list_topics(self, **_: Any) -> None:
+        self.draws += 1
+        if self.draws == 3:
+            self.waiting[0].set_result(SimpleNamespace(topic_id="id"))
+        raise KafkaException(_TIMED_OUT)
+
+    def describe_topics(self, topics: Any, **_: Any) -> dict[str, Future[Any]]:
+        self.waiting.append(Future())
+        return {topics.topic_names[0]: self.waiting[-1]}
+
+
+def test_what_waits_for_a_broker_that_we_cannot_reach_has_the_cluster_name_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clients, admin = Clients(BrokerConfig("127.0.0.1:1")), _DrawingAdmin()
+    monkeypatch.setattr(clients, "_admin", admin)
+    monkeypatch.setattr(clients_module, "_DRAW_SECONDS", 0.001)
+    assert topics.ids(clients, ["t"]) == {"t": "id"}
+    assert len(admin.waiting) == 1
+
+
+def test_a_group_that_is_not_there_has_no_members(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients, unknown = Clients(BrokerConfig("127.0.0.1:1")), Future[Any]()
+    unknown.set_exception(KafkaException(KafkaError(KafkaError.GROUP_ID_NOT_FOUND)))
+    monkeypatch.setattr(clients, "_admin", SimpleNamespace(describe_consumer_groups=lambda names, **_: {"g": unknown}))
+    groups.check_empty(clients, "g")
 
 
 def test_a_broker_that_leaves_the_cluster_while_it_is_asked_is_no_refusal() -> None:

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from headrace.broker.config import BrokerConfig
 from headrace.broker.kafka import metadata
-from headrace.broker.kafka.clients import Clients, answer_within
+from headrace.broker.kafka.clients import Clients
 
 
 def test_a_topic_that_is_not_there_is_made_where_it_was_looked_for() -> None:
@@ -43,4 +43,4 @@ def test_what_does_not_know_a_new_topic_yet_is_asked_again() -> None:
     refused: Future[int] = Future()
     refused.set_exception(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
     futures = [answered, refused]
-    assert clients.look("describe the topic made", lambda seconds: answer_within(futures.pop(), seconds)) == 7
+    assert clients.look("describe the topic made", lambda seconds: clients.answer(futures.pop(), seconds)) == 7
