@@ -11,16 +11,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import AdminClient
 
 from headrace import Streams, StreamsState
 from headrace.broker import open_broker
+from headrace.broker.config import BrokerConfig
 from headrace.broker.port import NewRecord
-from headrace.errors import BrokerUnreachableError
+from headrace.errors import BrokerUnreachableError, LeaseHeldError
 from headrace.kafka_server import KafkaServer
 from tests.kafka.conftest import BrokerFactory
 from tests.kafka.proxy import END_TXN, PRODUCE, TXN_OFFSET_COMMIT, Proxy
-from tests.kafka.running import IS_LONG, CountingApp, long, running, wait_for
-from tests.kafka.servers import Cluster, own_port
+from tests.kafka.running import IS_LONG, CountingApp, long, member, running, wait_for
+from tests.kafka.servers import Cluster, end, new_node, own_port, small_server
 
 _AWAY_SECONDS = 70.0 if IS_LONG else 3.0
 _HURRIED = {f"{kind}_default_api_timeout_ms": 8_000 for kind in ("admin", "consumer")}
@@ -82,6 +84,59 @@ def test_one_broker_of_three_may_die(
     with running(app.streams()):
         app.send()
         app.wait_until_counted()
+
+
+@pytest.fixture
+def joined(kafka_broker_factory: BrokerFactory, kafka_name: str, tmp_path: Path) -> Iterator[tuple[CountingApp, str]]:
+    """An application that has run, whose cluster has got another broker since: one at an address that nobody hears."""
+    server = kafka_broker_factory()
+    app = CountingApp(server.address, kafka_name, tmp_path)
+    app.make_topics()
+    app.send()
+    with running(app.streams()) as streams:
+        streams.run_until_idle()
+    node, deaf = new_node(2), f"127.0.0.1:{own_port()}"
+    settings = {
+        "process.roles": "broker",
+        "listeners": f"PLAINTEXT://127.0.0.1:{node.port}",
+        "advertised.listeners": f"PLAINTEXT://{deaf}",
+    }
+    admin = AdminClient({"bootstrap.servers": server.address})
+    cluster = admin.list_topics(timeout=10).cluster_id
+    other = small_server(tmp_path / "other", node, [server.node], settings, cluster_id=cluster)
+    try:
+        other.start()
+        wait_for(lambda: len(admin.list_topics(timeout=10).brokers) == 2)
+        yield app, deaf
+    finally:
+        end(other)
+
+
+@long
+def test_a_broker_that_only_we_cannot_reach_is_in_nobodys_way(joined: tuple[CountingApp, str]) -> None:
+    app, deaf = joined
+    # Which broker is named as the controller is drawn each time.
+    for _ in range(5):
+        app.send()
+        with running(app.streams(bootstrap_servers=f"{deaf},{app.address}")) as streams:
+            streams.run_until_idle()
+        app.wait_until_counted()
+        with (
+            member(app.address, app.name, f"{app.name}-in"),
+            pytest.raises(LeaseHeldError, match="its consumer group has members"),
+        ):
+            app.streams().start()
+
+
+@long
+def test_a_partition_whose_leader_we_cannot_reach_has_that_broker_named(joined: tuple[CountingApp, str]) -> None:
+    app, deaf = joined
+    topic = f"{app.name}-new"
+    config = BrokerConfig(app.address, {"admin.default.api.timeout.ms": 3_000})
+    with closing(open_broker(config)) as broker:
+        broker.create_topic(topic, 2)
+        with pytest.raises(BrokerUnreachableError, match=f"The cluster says that a broker is at {deaf}"):
+            broker.describe_topic(topic)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ _PAUSE = 0.1
 _SPREAD_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 """How long to wait for an answer before looking whether one can come at all."""
-_DRAW_SECONDS = 0.25
+_DRAW_SECONDS = 0.05
 _NO_GROUP = "headrace-reads-without-a-group"
 """librdkafka wants a group of every consumer. Nothing is ever asked of this one, so that nobody has to allow it."""
 _T = TypeVar("_T")
@@ -146,14 +146,13 @@ class Clients:
         What goes to the controller waits for the broker that the cluster named as such: any one, drawn anew for each
         who asks for metadata. One that we cannot reach would keep it waiting to the end, so that we let it draw again.
         """
-        deadline = time.monotonic() + seconds + _LOOK_SECONDS
-        while not future.done():
-            wait([future], _DRAW_SECONDS)
-            if not future.done():
-                if time.monotonic() > deadline:
-                    raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-                with suppress(KafkaException):
-                    self.learn_leaders(_DRAW_SECONDS)
+        deadline, pause = time.monotonic() + seconds + _LOOK_SECONDS, _DRAW_SECONDS
+        while wait([future], pause).not_done:
+            if time.monotonic() > deadline:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            with suppress(KafkaException):
+                self.learn_leaders(pause)
+            pause = min(2 * pause, _LOOK_SECONDS)
         return future.result()
 
     def until_it_can(self, what: str, once: Callable[[], _T]) -> _T:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from confluent_kafka import KafkaError
 
 from headrace.broker.kafka.client_settings import Identity
@@ -96,6 +98,8 @@ UNKNOWN_TOPIC = frozenset(
 FENCED = frozenset({KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError._FENCED})
 AFTER_FENCING = FENCED | {KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT, KafkaError._FATAL}
 """What a producer that was fenced says, and of its records that had not been sent yet."""
+_TOLD_BROKER = re.compile(r"(?:\w+Coordinator: )?(?:\w+://)?(?P<at>\S+:\d+)(?:/\d+)?: ")
+"""How librdkafka's lines about a connection to a broker begin that the cluster told it of."""
 _BAD_SETTING = frozenset({KafkaError.INVALID_CONFIG, KafkaError.POLICY_VIOLATION, KafkaError._INVALID_ARG})
 _TOO_LARGE = frozenset({KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.RECORD_LIST_TOO_LARGE})
 
@@ -115,6 +119,9 @@ def failure(error: KafkaError, what: str, address: str, identity: Identity) -> H
 def unreachable(what: str, address: str, detail: str | None) -> BrokerUnreachableError:
     """The cluster, or the part of it that is needed, does not answer."""
     hint = "Start the broker, or correct bootstrap.servers."
+    told = _TOLD_BROKER.match(detail or "")
+    if told and told["at"] not in address.split(","):
+        hint = f"The cluster says that a broker is at {told['at']}. Start it, or correct its advertised.listeners."
     return BrokerUnreachableError(f"{what}: Kafka at {address} does not answer", detail=detail, hint=hint)
 
 

@@ -12,7 +12,6 @@ import pytest
 from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Producer, TopicPartition
 
 from headrace.broker.config import BrokerConfig
-from headrace.broker.kafka import clients as clients_module
 from headrace.broker.kafka import exact_offsets, groups, offsets, topics
 from headrace.broker.kafka.clients import Clients
 from headrace.errors import BrokerUnreachableError, TopicExistsError
@@ -131,9 +130,23 @@ def test_what_waits_for_a_broker_that_we_cannot_reach_has_the_cluster_name_anoth
 ) -> None:
     clients, admin = Clients(BrokerConfig("127.0.0.1:1")), _DrawingAdmin()
     monkeypatch.setattr(clients, "_admin", admin)
-    monkeypatch.setattr(clients_module, "_DRAW_SECONDS", 0.001)
     assert topics.ids(clients, ["t"]) == {"t": "id"}
     assert len(admin.waiting) == 1
+
+
+@pytest.mark.parametrize(
+    ("broker", "hint"),
+    [
+        ("here:1/2", "Start the broker, or correct bootstrap.servers."),
+        ("ssl://there:1/2", "The cluster says that a broker is at there:1."),
+        ("GroupCoordinator: there:1", "The cluster says that a broker is at there:1."),
+        ("127.0.0.1", "Start the broker, or correct bootstrap.servers."),
+    ],
+)
+def test_a_broker_is_named_that_only_the_cluster_knows(broker: str, hint: str) -> None:
+    clients = Clients(BrokerConfig("other:1,here:1"))
+    clients.on_error(KafkaError(KafkaError._TRANSPORT, f"{broker}: Connect to ipv4#127.0.0.1:1 failed: refused"))
+    assert (clients.silent("read").hint or "").startswith(hint)
 
 
 def test_a_group_that_is_not_there_has_no_members(monkeypatch: pytest.MonkeyPatch) -> None:
