@@ -145,7 +145,7 @@ def check_empty(clients: Clients, group: str) -> None:
 
     # Its coordinator is asked for this one, and not every broker for its own: one that cannot be reached is in nobody's
     # way then.
-    state = clients.look(f"look whether the group {group} has members", once)
+    state = clients.look(f"look for members of the group {group}", once)
     if state not in _WITHOUT_MEMBERS:
         message = f"application {group} is run by somebody else: its consumer group has members"
         detail = f"The group is {state.name.lower().replace('_', ' ')}."
