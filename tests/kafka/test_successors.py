@@ -39,13 +39,15 @@ class Crash:
         self.tally, self._ending = tally, ending
         self._out = f"{tally.name}-out"
         self.driver = self.broker()
-        self.driver.create_topic(self._out, 4)
+        self.driver.create_topic(self._out, 5)
         self.epoch = self.driver.acquire_lease(tally.name).epoch
         staged = [self._stage(number) for number in _NUMBERS]
-        self.places = [(self._out, number) for number in range(4)]
+        self.places = [(self._out, number) for number in range(5)]
         self.driver.commit_offsets(tally.name, dict.fromkeys(self.places[:3], OffsetAndMetadata(3)))
         offsets = dict.fromkeys(self.places, OffsetAndMetadata(5))
-        self.driver.decide(Decision(tally.name, self.epoch, 0, offsets=offsets, staged=staged))
+        # Of the last two nothing is committed. One is read from its start, one from where it ended.
+        begins = dict(zip(self.places[3:], (0, 3), strict=True))
+        self.driver.decide(Decision(tally.name, self.epoch, 0, offsets=offsets, staged=staged, begins=begins))
         self._producers = [self._publish(number) for number in _NUMBERS]
 
     def broker(self, publisher: int = 0) -> KafkaBroker:
@@ -123,12 +125,12 @@ def test_what_kafka_streams_has_processed_since_is_not_published(crash: Crash) -
 
 
 def test_what_was_decided_is_published_and_reading_goes_on_where_somebody_put_the_group(crash: Crash) -> None:
-    back, forward, into, from_nothing = crash.places
-    by_hand = {back: 1, forward: 9, into: 4, from_nothing: 0}
+    back, forward, into, from_start, before_latest = crash.places
+    by_hand = {back: 1, forward: 9, into: 4, from_start: 0, before_latest: 1}
     crash.broker().commit_offsets(crash.tally.name, {place: OffsetAndMetadata(at) for place, at in by_hand.items()})
     successor = crash.broker()
     successor.acquire_lease(crash.tally.name)
     assert crash.published() == [b"1", b"2", b"3"]
     for found in (successor, crash.broker()):
         offsets = {place: at.offset for place, at in found.committed(crash.tally.name).items()}
-        assert offsets == {back: 1, forward: 9, into: 5, from_nothing: 5}
+        assert offsets == {back: 1, forward: 9, into: 5, from_start: 5, before_latest: 1}

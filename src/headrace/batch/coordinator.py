@@ -139,7 +139,7 @@ class Coordinator:
             self.progress.state_id,
         )
 
-    def decide(self, batch: BatchOrder, parcels: Iterable[Parcel]) -> BatchReport:
+    def decide(self, batch: BatchOrder, plan: BatchPlan, parcels: Iterable[Parcel]) -> BatchReport:
         """Let everything that the visits did count at once, or raise what went wrong in one of them."""
         results = _results(parcels)
         _check_attempts(results)
@@ -147,7 +147,7 @@ class Coordinator:
         visited = {tasks[result.task]: result.progress for result in results}
         notes, staged = self.progress.notes(visited), [result.staged for result in results]
         offsets = offsets_by_partition(row for result in results for row in result.offsets)
-        decision = Decision(self.application.id, batch.epoch, batch.batch_id, staged, offsets, notes)
+        decision = Decision(self.application.id, batch.epoch, batch.batch_id, staged, offsets, notes, plan.begins)
         self._make_count(decision, visited)
         return self._report(batch, results)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headrace.application.positions import OffsetForTime, PartitionState, ReadPosition, position_of
+from headrace.records import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,11 @@ class BatchPlan:
     def records(self) -> int:
         """How many records it reads at most."""
         return sum(each.size for each in self.ranges)
+
+    @property
+    def begins(self) -> dict[TopicPartition, int]:
+        """Where it begins to read."""
+        return {(each.topic, each.partition): each.start for each in self.ranges}
 
 
 def plan_batch(

@@ -101,7 +101,7 @@ class BatchRunner:
         for left in reversed(range(_TRIES)):
             batch = self._coordinator.begin(None if self._time is None else self._time.seconds)
             try:
-                return self._coordinator.decide(batch, self._run_job(batch, planned))
+                return self._coordinator.decide(batch, planned, self._run_job(batch, planned))
             except (TaskMigratedError, TaskCorruptedError, NotDecidedError) as error:
                 if not left:
                     raise

@@ -92,7 +92,8 @@ class Decision:
     """Everything one batch of an application changes; it takes effect together or not at all.
 
     ``offsets`` are those of the consumer group that has the application's name. ``notes`` are small texts, such as the
-    versions of stores: each replaces the note of the same name, None removes it, the others stay.
+    versions of stores: each replaces the note of the same name, None removes it, the others stay. ``begins`` is where
+    it began to read, which need not be committed.
     """
 
     application: str
@@ -101,6 +102,7 @@ class Decision:
     staged: Sequence[Handover] = ()
     offsets: Mapping[TopicPartition, OffsetAndMetadata] = field(default_factory=dict)
     notes: Mapping[str, str | None] = field(default_factory=dict)
+    begins: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 class Outcome(Enum):

@@ -15,6 +15,7 @@ from headrace.batch.failures import WorkerTraceback, pack_failure, unpack_failur
 from headrace.batch.level import Level, read_result
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.visiting import OpenTasks
+from headrace.broker.port import Decision, Outcome
 from headrace.clock import now_ms
 from headrace.errors import ProcessingError, StreamsError, TaskMigratedError
 from headrace.state.directory_hold import last_used_ms
@@ -29,8 +30,8 @@ def test_refuses_a_batch_in_which_a_task_ran_twice_and_takes_the_next_try(tmp_pa
     append(broker, "lines", [(None, "a b")])
     coordinator = Coordinator(word_count(), settings(tmp_path), broker, now_ms)
     application = coordinator.application
-    readings = coordinator.parcels(coordinator.plan())
-    batch = coordinator.begin()
+    plan = coordinator.plan()
+    readings, batch = coordinator.parcels(plan), coordinator.begin()
 
     tasks = OpenTasks(application, broker)
 
@@ -42,12 +43,32 @@ def test_refuses_a_batch_in_which_a_task_ran_twice_and_takes_the_next_try(tmp_pa
     heard_first = [each for each in run(1, first) if each.kind == Kind.RESULT and each.level == 1]
     result_of_second = [each for each in second if each.kind == Kind.RESULT]
     with pytest.raises(TaskMigratedError, match="ran twice"):
-        coordinator.decide(batch, [*result_of_second, *heard_first])
+        coordinator.decide(batch, plan, [*result_of_second, *heard_first])
     assert broker.last_decided("app") is None
 
-    report = coordinator.decide(batch, run(1, second))
+    report = coordinator.decide(batch, plan, run(1, second))
     assert (report.records, report.written, report.visits) == (1, 2, 2)
     assert final_counts(broker) == {"a": 1, "b": 1}
+
+
+def test_a_decision_says_where_its_batch_began_though_nothing_was_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = open_at(tmp_path)
+    broker.create_topic("lines")
+    append(broker, "lines", [(None, "a b"), (None, "c")])
+    given = settings(tmp_path, **{"consumer.auto.offset.reset": "latest"})
+    coordinator = Coordinator(word_count(), given, broker, now_ms)
+    decided: list[Decision] = []
+
+    def decide(decision: Decision) -> Outcome:
+        decided.append(decision)
+        return Outcome.DONE
+
+    monkeypatch.setattr(broker, "decide", decide)
+    plan = coordinator.plan()
+    coordinator.decide(coordinator.begin(), plan, [])
+    assert decided[0].begins == {("lines", 0): 2}
 
 
 def test_a_result_survives_the_way_to_the_driver(tmp_path: Path) -> None:

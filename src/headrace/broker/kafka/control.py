@@ -87,12 +87,17 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     stages: int
     """How many stages are to be published after it; each is a record of its own, written before this one."""
     before: list[tuple[str, int, int]] = []
-    """Where the group was that it reads from; -1 where it had committed nothing."""
+    """Where the group was that it reads from, else where it began to read; -1 where neither is known."""
 
     @property
     def committed(self) -> dict[Place, OffsetAndMetadata]:
         """The offsets of the group."""
         return {(topic, number): OffsetAndMetadata(at, text) for topic, number, at, text in self.offsets}
+
+    @property
+    def begins(self) -> dict[Place, int]:
+        """The same of ``before``."""
+        return {(topic, number): begin for topic, number, begin in self.before}
 
 
 class MarkRecord(msgspec.Struct, frozen=True):
@@ -325,21 +330,11 @@ class ControlTopics:
 
 
 def decision_records(
-    batch_id: int,
-    epoch: int,
-    offsets: Mapping[Place, OffsetAndMetadata],
-    notes: Mapping[str, str | None],
-    handovers: list[Handover],
-    before: Mapping[Place, OffsetAndMetadata],
+    decision: DecisionRecord, notes: Mapping[str, str | None], handovers: list[Handover]
 ) -> Iterator[tuple[bytes, bytes | None]]:
-    """A decision as records: the decision itself comes last, so that who sees it has seen the rest.
-
-    ``before`` is what the group has committed.
-    """
+    """A decision as records: the decision itself comes last, so that who sees it has seen the rest."""
     for name, note in notes.items():
         yield NOTE + name.encode(), None if note is None else note.encode()
     for number, handover in enumerate(handovers):
-        yield STAGE + str(number).encode(), msgspec.msgpack.encode((batch_id, handover))
-    found = [(*place, *at) for place, at in offsets.items()]
-    begins = [(*place, before[place].offset if place in before else -1) for place in offsets]
-    yield DECISION, msgspec.msgpack.encode(DecisionRecord(batch_id, epoch, found, len(handovers), begins))
+        yield STAGE + str(number).encode(), msgspec.msgpack.encode((decision.batch_id, handover))
+    yield DECISION, msgspec.msgpack.encode(decision)

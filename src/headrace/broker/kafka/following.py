@@ -50,7 +50,7 @@ class FollowingPublisher:
             while not self._ended.is_set() and not self._is_replaced:
                 self._step()
         except FencedError as error:
-            log.info("this publisher of %s was replaced: %s", self.application, error)
+            log.info("this publisher of %s ends: %s", self.application, error)
         except HeadraceError:
             log.exception("this publisher of %s ends, and leaves its part to the driver", self.application)
         finally:
@@ -70,7 +70,7 @@ class FollowingPublisher:
         if decision is not None and decision.epoch == self.epoch:
             part = parts_of(self._reader.state).get(self._publisher.number)
             if part is not None:
-                self._publisher.publish(decision.batch_id, part)
+                self._publisher.publish(decision, part)
 
     @property
     def _is_replaced(self) -> bool:

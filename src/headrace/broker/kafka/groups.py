@@ -95,7 +95,7 @@ def asking(
             return {}
         found = clients.until_it_can(
             f"ask for the offsets of the group {group}",
-            lambda: clients.patiently(lambda seconds: _committed(consumer, places, seconds)),
+            lambda: clients.patiently(lambda seconds: committed_of(consumer, places, seconds)),
         )
         return {place: OffsetAndMetadata(*found[place]) for place in sorted(found)}
 
@@ -105,7 +105,7 @@ def asking(
         consumer.close()
 
 
-def _committed(
+def committed_of(
     consumer: Consumer, places: list[port.TopicPartition], seconds: float
 ) -> dict[port.TopicPartition, tuple[int, str]]:
     try:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import msgspec
-from confluent_kafka import KafkaException
 
 from headrace.broker.kafka import crash_points
 from headrace.broker.kafka.chunks import Chunk
@@ -23,15 +22,13 @@ from headrace.broker.kafka.control import (
     OwnerRecord,
     decision_records,
 )
-from headrace.broker.kafka.exact_offsets import send_offsets
-from headrace.broker.kafka.groups import HAS_MEMBERS
+from headrace.broker.kafka.held_group import HeldGroup, are_by_streams, moves, overtaken, told
 from headrace.broker.kafka.sending import Sender, chunks_of
 from headrace.broker.kafka.staging import Staged, staged_of
 from headrace.broker.kafka.staging_sweep import sweep_batches
 from headrace.broker.kafka.transactions import Session
 from headrace.broker.port import Decision, OffsetAndMetadata, Outcome
 from headrace.broker.port import TopicPartition as Place
-from headrace.commands import reset
 from headrace.errors import (
     ArgumentError,
     BrokerUnreachableError,
@@ -68,25 +65,6 @@ def fenced(application: str, epoch: int, owner: OwnerRecord | None) -> FencedErr
     return FencedError(message, detail=detail, hint="Stop this process.")
 
 
-def _joined(application: str) -> FencedError:
-    """Kafka Streams was started beside us. Nothing of the transaction counts."""
-    message = f"application {application} was taken over: its consumer group has members"
-    hint = "One at a time: stop every instance of Kafka Streams before this is started again."
-    return FencedError(message, hint=hint)
-
-
-def _shown(offset: int) -> str:
-    return "none" if offset < 0 else str(offset)
-
-
-def _overtaken(application: str, batch_id: int, moved: str, address: str) -> FencedError:
-    """Somebody who does not know of our decisions ran the application between a crash and now."""
-    message = f"batch {batch_id} of {application} was decided and not published, and somebody else has gone on since"
-    detail = f"Offsets at the decision, and now: {moved}. Published now, its results would count twice."
-    hint = f"After a crash run it with --finish before Kafka Streams does. Now let it start over: {reset(address)}"
-    return FencedError(message, detail=detail, hint=hint)
-
-
 class OwnedApplication:
     """What the owner has in its hands. Made by ``take``; its methods raise FencedError once another process has it."""
 
@@ -96,6 +74,7 @@ class OwnedApplication:
         self.application, self.reader = reader.application, reader
         self._clients, self._directory, self._held = clients, directory, held
         self._session = Session(clients, driver_id(self.application), reader.topic, self._check)
+        self._group = HeldGroup(clients, self.application)
         self._lock = threading.RLock()
         self._last = -1
         """The last batch that was decided."""
@@ -137,9 +116,9 @@ class OwnedApplication:
 
         Who moves offsets by hand while the application is down (``kafka-consumer-groups --reset-offsets``) wants it to
         go on from there, and it does. The batch counts all the same: it is published, with the offsets left as they
-        were set. Its input is read once more, then, after a move back; a move forward to what it has read already
-        leads to its end, and so does one from nothing. Offsets that are gone were not moved: Kafka forgets those of a
-        group that rests for a week.
+        were set. Its input is read once more, then, after a move back, also to before what it began with where nothing
+        was committed; a move forward to what it has read already leads to its end. Offsets that are gone were not
+        moved: Kafka forgets those of a group that rests for a week.
 
         Kafka Streams, which knows neither our decisions nor our staged output, begins where the batch began: published
         after that, it would count twice, and is refused. Its offsets have metadata, those that are set by hand none.
@@ -147,21 +126,27 @@ class OwnedApplication:
         decision = self._unpublished
         if decision is None:
             return
-        begins = {(topic, number): begin for topic, number, begin in decision.before}
-        moved = {place: at for place, at in found.items() if begins.get(place, at.offset) != at.offset}
+        self._group.know(found)
+        begins = decision.begins
+        moved = moves(begins, {place: found[place] for place in begins.keys() & found.keys()})
         if not moved:
             return
-        told = ", ".join(f"{place[0]}-{place[1]} {_shown(begins[place])}, {at.offset}" for place, at in moved.items())
-        if any(at.metadata for at in moved.values()):
+        text = told(begins, moved)
+        if are_by_streams(moved):
             self.release()
-            raise _overtaken(self.application, decision.batch_id, told, self._clients.address)
-        log.warning("offsets of %s were set by hand since batch %d: %s", self.application, decision.batch_id, told)
+            raise overtaken(self.application, decision.batch_id, text, self._clients.address)
+        log.warning("offsets of %s were set by hand since batch %d: %s", self.application, decision.batch_id, text)
         left = [
             each
             for each in decision.offsets
             if each[:2] not in moved or begins[each[:2]] < moved[each[:2]].offset <= each[2]
         ]
         self._unpublished = msgspec.structs.replace(decision, offsets=left)
+
+    def add_committed(self, offsets: Mapping[Place, OffsetAndMetadata]) -> None:
+        """That is where the group is now, and the application goes on."""
+        self.committed.update(offsets)
+        self._group.know(offsets)
 
     def release(self) -> None:
         """Write down that nobody owns it any more."""
@@ -176,8 +161,7 @@ class OwnedApplication:
             except FencedError:
                 log.info("application %s is another process's by now", self.application)
             finally:
-                self.record = None
-                self._session.discard()
+                self.discard()
 
     def _write_owner(self, record: OwnerRecord) -> Outcome:
         data = msgspec.msgpack.encode(record)
@@ -194,6 +178,7 @@ class OwnedApplication:
         """Let go without a word: whoever comes next fences us."""
         self.record = None
         self._session.discard()
+        self._group.close()
 
     def renew(self) -> None:
         """FencedError where another process took over."""
@@ -227,7 +212,7 @@ class OwnedApplication:
             self._adopt(state)
             if self._last < decision.batch_id:
                 return Outcome.NOT_DONE
-            self.committed.update(decision.offsets)
+            self._counts(decision)
             return Outcome.DONE
 
     def begin_publishing(self, finish_parts: Callable[[int], None]) -> None:
@@ -259,25 +244,23 @@ class OwnedApplication:
 
     def _decide(self, decision: Decision, staged: list[Staged], *, is_direct: bool) -> Outcome:
         handovers = [] if is_direct else [msgspec.msgpack.encode(each) for each in staged]
-        records = self._records(decision, handovers)
+        record = self._record(decision, len(handovers))
+        records = list(decision_records(record, decision.notes, handovers))
 
         def write(producer: Producer) -> None:
             if is_direct:
-                self._send(producer, decision, staged, records)
+                self._send(producer, record, staged, records)
             else:
                 self._send_control(producer, records)
-                # As they are: a group with members refuses them. The new ones follow when all is published.
-                read = decision.offsets.keys() & self.committed.keys()
-                self._set_offsets(producer, [(*place, *self.committed[place]) for place in read])
+                # As they are. The new ones follow when all is published.
+                self._group.commit(producer, self._begins(decision), record.begins)
 
         outcome = self._session.run(write, crash_points.BEFORE_DECISION)
         if outcome is Outcome.DONE:
             self._last = decision.batch_id
-            self.committed.update(decision.offsets)
             if handovers:
-                *_, (_, record) = records
-                assert record is not None
-                self._unpublished = msgspec.msgpack.decode(record, type=DecisionRecord)
+                self._unpublished = record
+            self._counts(decision)
             reach(crash_points.DECIDED)
         return outcome
 
@@ -286,9 +269,21 @@ class OwnedApplication:
             message = f"batch {self._unpublished.batch_id} of {self.application} is not published yet"
             raise IllegalStateError(message, hint="Publish it before the next decision.")
 
-    def _records(self, decision: Decision, handovers: list[bytes]) -> list[tuple[bytes, bytes | None]]:
-        made = decision.batch_id, decision.epoch, decision.offsets, decision.notes
-        return list(decision_records(*made, handovers, self.committed))
+    def _record(self, decision: Decision, stages: int) -> DecisionRecord:
+        offsets, begins = [(*place, *at) for place, at in decision.offsets.items()], self._begins(decision)
+        before = [(*place, begins[place].offset if place in begins else -1) for place in decision.offsets]
+        return DecisionRecord(decision.batch_id, decision.epoch, offsets, stages, before)
+
+    def _begins(self, decision: Decision) -> dict[Place, OffsetAndMetadata]:
+        """Where the group is that it reads from, and where it has committed nothing where the batch began."""
+        first = {place: OffsetAndMetadata(at) for place, at in decision.begins.items()}
+        known = {**first, **self.committed}
+        return {place: known[place] for place in decision.offsets if place in known}
+
+    def _counts(self, decision: Decision) -> None:
+        """It was decided: the application has read so far, and the group follows when all is published."""
+        self._group.know(decision.offsets if self._unpublished is None else self._begins(decision))
+        self.committed.update(decision.offsets)
 
     def _is_repeated(self, decision: Decision) -> bool:
         if decision.batch_id < 0:
@@ -310,7 +305,7 @@ class OwnedApplication:
     def _send(
         self,
         producer: Producer,
-        decision: Decision,
+        decision: DecisionRecord,
         staged: list[Staged],
         records: Iterable[tuple[bytes, bytes | None]],
     ) -> None:
@@ -324,38 +319,25 @@ class OwnedApplication:
         mark = MarkRecord(decision.batch_id, self._ends)
         self._send_control(producer, [(MARK + str(DIRECT).encode(), msgspec.msgpack.encode(mark))])
         self._send_control(producer, records)
-        self._send_offsets(producer, decision.batch_id, [(*place, *at) for place, at in decision.offsets.items()])
+        self._send_offsets(producer, decision)
 
     def _send_control(self, producer: Producer, records: Iterable[tuple[bytes, bytes | None]]) -> None:
         for key, value in records:
             producer.produce(self.reader.topic, value, key, 0)
 
-    def _send_offsets(self, producer: Producer, batch_id: int, offsets: list[tuple[str, int, int, str]]) -> None:
-        self._set_offsets(producer, offsets)
-        self._send_control(producer, [(PUBLISHED, msgspec.msgpack.encode(batch_id))])
-
-    def _set_offsets(self, producer: Producer, offsets: list[tuple[str, int, int, str]]) -> None:
-        if not offsets:
-            return
-        try:
-            send_offsets(producer, self.application, offsets, self._clients.timeout)
-        except KafkaException as error:
-            if error.args[0].code() not in HAS_MEMBERS:
-                raise
-            # Who has joined waits for the end of the transaction to be told the offsets.
-            producer.abort_transaction(self._clients.timeout)
-            raise _joined(self.application) from error
+    def _send_offsets(self, producer: Producer, decision: DecisionRecord) -> None:
+        self._send_control(producer, [(PUBLISHED, msgspec.msgpack.encode(decision.batch_id))])
+        self._group.commit(producer, decision.committed, decision.begins)
 
     def _commit_offsets(self, decision: DecisionRecord) -> None:
         for _ in range(_TRIES):
             outcome = self._session.run(
-                lambda producer: self._send_offsets(producer, decision.batch_id, decision.offsets),
-                crash_points.BEFORE_OFFSETS,
+                lambda producer: self._send_offsets(producer, decision), crash_points.BEFORE_OFFSETS
             )
-            if outcome is Outcome.DONE:
-                return
-            self._session.begin()
-            if self.reader.definite().published >= decision.batch_id:
+            if outcome is not Outcome.DONE:
+                self._session.begin()
+            if outcome is Outcome.DONE or self.reader.definite().published >= decision.batch_id:
+                self._group.know(decision.committed)
                 return
         message = f"the offsets of {self.application} cannot be committed: the broker does not answer"
         raise BrokerUnreachableError(message)

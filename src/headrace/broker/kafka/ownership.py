@@ -88,7 +88,7 @@ class KafkaOwnership:
         left = owned.uncommitted_offsets
         owned.publish(publishers.finish)
         # What was committed this moment may not be told yet: the first offsets of a group are not until then.
-        owned.committed = {**ask(), **left}
+        owned.add_committed({**ask(), **left})
         staging_sweep.sweep(self._directory, application, record)
         with self._lock:
             self._owned[application] = owned, publishers
@@ -134,7 +134,7 @@ class KafkaOwnership:
         """Offsets of an application were committed by hand."""
         with self._lock:
             if application in self._owned:
-                self._owned[application][0].committed.update(offsets)
+                self._owned[application][0].add_committed(offsets)
 
     def lease_owner(self, application: str) -> Owner | None:
         """Who runs it: a process of this machine that has ended does not. Of another machine nobody can tell."""

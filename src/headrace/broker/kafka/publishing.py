@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from headrace.broker.kafka import crash_points
-from headrace.broker.kafka.control import MARK, ControlReader, ControlState, MarkRecord
+from headrace.broker.kafka.control import MARK, ControlReader, ControlState, DecisionRecord, MarkRecord
+from headrace.broker.kafka.held_group import HeldGroup
 from headrace.broker.kafka.owned import fenced, merged
 from headrace.broker.kafka.sending import Sender, chunks_of
 from headrace.broker.kafka.staging import Staged, staged_of
@@ -105,20 +106,22 @@ class Publisher:
         self._last = MarkRecord(-1, {})
         """The last mark that is known to count."""
         self._session = Session(clients, publisher_id(self._application, number), reader.topic, self._check)
+        self._group = HeldGroup(clients, self._application)
 
     def begin(self) -> None:
         """Fence whoever else published this part."""
         self._session.begin()
 
-    def publish(self, batch_id: int, part: list[Staged]) -> None:
-        """Publish its part of a batch, unless it is published by now."""
+    def publish(self, decision: DecisionRecord, part: list[Staged]) -> None:
+        """Publish its part of a batch, unless it is published by now. FencedError where the group has gone on since."""
+        batch_id = decision.batch_id
         for _ in range(_TRIES):
             self._session.begin()
             self._know(self._reader.state.marks.get(self.number))
             if self._last.batch_id >= batch_id:
                 return
             marks: list[MarkRecord] = []
-            if self._session.run(self._writing(batch_id, part, marks.append), crash_points.PUBLISHING) is Outcome.DONE:
+            if self._session.run(self._writing(decision, part, marks.append), crash_points.PUBLISHING) is Outcome.DONE:
                 # Our own mark comes to be read a little later.
                 self._know(marks[-1])
                 reach(crash_points.PART_PUBLISHED)
@@ -131,22 +134,24 @@ class Publisher:
     def close(self) -> None:
         """End the session."""
         self._session.discard()
+        self._group.close()
 
     def _know(self, mark: MarkRecord | None) -> None:
         if mark is not None and mark.batch_id > self._last.batch_id:
             self._last = mark
 
     def _writing(
-        self, batch_id: int, part: list[Staged], tell: Callable[[MarkRecord], None]
+        self, decision: DecisionRecord, part: list[Staged], tell: Callable[[MarkRecord], None]
     ) -> Callable[[Producer], None]:
         def write(producer: Producer) -> None:
             sender = Sender(self._clients, producer, f"{self._application}-")
             for staged in part:
                 sender.send(chunks_of(staged, self._directory, {}))
             sender.flush(self._clients.timeout)
-            mark = MarkRecord(batch_id, merged(self._last.ends, sender.ends))
+            mark = MarkRecord(decision.batch_id, merged(self._last.ends, sender.ends))
             tell(mark)
             producer.produce(self._reader.topic, msgspec.msgpack.encode(mark), MARK + str(self.number).encode(), 0)
+            self._group.keep(producer, decision)
 
         return write
 
@@ -187,7 +192,7 @@ class Publishers:
         state = self._reader.definite()
         for number, part in parts_of(state).items():
             assert state.decision is not None
-            self.publisher(number).publish(state.decision.batch_id, part)
+            self.publisher(number).publish(state.decision, part)
 
     def _see(self, batch_id: int) -> None:
         """Wait until the decision can be read. Its commit is answered earlier: nothing seems to be left till then."""
