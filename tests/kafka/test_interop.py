@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from headrace import Streams, serdes
+from headrace import Streams, failpoints, serdes
+from headrace.batch.runner import AFTER_JOB
 from headrace.broker import open_broker
+from headrace.broker.kafka.crash_points import BEFORE_DECISION
 from headrace.broker.port import Broker, NewRecord
 from headrace.errors import FencedError, LeaseHeldError
 from headrace.partitioning import default_partition
@@ -187,6 +189,36 @@ def test_applications_go_to_and_fro_between_kafka_streams_and_spark(
             # Here with the same directory, in which stores are left that know nothing of what happened meanwhile.
             one.run_here(tmp_path / "state", guarantee, spark)
             one.check()
+
+
+@long
+@pytest.mark.parametrize("point", [AFTER_JOB, BEFORE_DECISION])
+def test_what_a_driver_was_about_to_decide_does_not_count_when_kafka_streams_ran_while_it_slept(
+    broker: Broker,
+    kafka_address: str,
+    kafka_name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    point: str,
+) -> None:
+    one = Handover(PROGRAMS[0], kafka_name, broker)
+    one.send()
+    one.run_here(tmp_path / "state", EXACTLY_ONCE)
+    one.send()
+
+    def sleep(at: str) -> None:
+        if at == point:
+            monkeypatch.setattr(failpoints, "on_reached", None)
+            # Before the decision it waits until the broker gives up the transaction that is under way.
+            run_on_kafka_streams([one], kafka_address, tmp_path / "java")
+
+    monkeypatch.setattr(failpoints, "on_reached", sleep)
+    with pytest.raises(FencedError, match="was taken over: its consumer group moved"):
+        one.run_here(tmp_path / "state", EXACTLY_ONCE)
+    one.check()
+    one.send()
+    one.run_here(tmp_path / "state", EXACTLY_ONCE)
+    one.check()
 
 
 @long
