@@ -184,6 +184,8 @@ class TypedStore(ABC, Generic[S]):
 
     def raw_key(self, key: Any) -> bytes:
         """The bytes of ``key``, which must not be None."""
+        if key is self._last_key:
+            return self._last_raw_key
         try:
             if key is None or (raw := self._raw_key(key)) is None:
                 _refuse_none(self.name)
@@ -247,13 +249,12 @@ class TypedKeyValueStore(TypedStore[BytesKeyValueStore]):
     )
 
     def get(self, key: Any) -> Any | None:
-        data = self.inner.get(self._last_raw_key if key is self._last_key else self.raw_key(key))
+        data = self.inner.get(self.raw_key(key))
         return None if data is None else self._loads(data)
 
     def put(self, key: Any, value: Any | None) -> None:
         """Set the value; None deletes."""
-        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
-        self.inner.put(raw_key, None if value is None else self._dumps(value))
+        self.inner.put(self.raw_key(key), None if value is None else self._dumps(value))
         origin = self._context.origin
         if origin is not None:
             self._seen[origin[0], origin[1]] = origin[2]
@@ -346,8 +347,8 @@ class TypedWindowStore(TypedStore[BytesTimedStore]):
 
     def put(self, key: Any, value: Any | None, window_start: int) -> None:
         """Set the value of the window that starts at ``window_start``; None deletes. Expired windows are dropped."""
-        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
-        self.inner.put(raw_key + _START_AND_NO_NUMBER(window_start, 0), None if value is None else self._dumps(value))
+        raw_key = self.raw_key(key) + _START_AND_NO_NUMBER(window_start, 0)
+        self.inner.put(raw_key, None if value is None else self._dumps(value))
         origin = self._context.origin
         if origin is not None:
             self._seen[origin[0], origin[1]] = origin[2]
@@ -356,8 +357,7 @@ class TypedWindowStore(TypedStore[BytesTimedStore]):
         """The value of the window that starts at ``time``; with ``time_to`` as ``fetch_range``."""
         if time_to is not None:
             return self._typed_values(self.inner.fetch(self.raw_key(key), time, time_to))
-        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
-        data = self.inner.get(raw_key + _START_AND_NO_NUMBER(time, 0))
+        data = self.inner.get(self.raw_key(key) + _START_AND_NO_NUMBER(time, 0))
         return None if data is None else self._loads(data)
 
     def fetch_range(self, key: Any, time_from: int, time_to: int) -> StoreIterator[int, Any]:
@@ -462,8 +462,7 @@ class TypedSessionStore(TypedStore[BytesTimedStore]):
 
     def find_sessions(self, key: Any, earliest_end: int, latest_start: int) -> StoreIterator[Windowed[Any], Any]:
         """The sessions of one key that end no earlier and start no later."""
-        raw_key = self._last_raw_key if key is self._last_key else self.raw_key(key)
-        return self._typed_entries(self.inner.fetch(raw_key, earliest_end, latest_start))
+        return self._typed_entries(self.inner.fetch(self.raw_key(key), earliest_end, latest_start))
 
     def backward_find_sessions(
         self, key: Any, earliest_end: int, latest_start: int
@@ -492,8 +491,7 @@ class TypedSessionStore(TypedStore[BytesTimedStore]):
     def _raw_session(self, session: Windowed[Any]) -> bytes:
         if session is None or session.window is None:
             raise OperatorTypeError("a session cannot be None", hint="Give a Windowed key with a SessionWindow.")
-        raw_key = self._last_raw_key if session.key is self._last_key else self.raw_key(session.key)
-        return session_key(raw_key, session.window.start, session.window.end)
+        return session_key(self.raw_key(session.key), session.window.start, session.window.end)
 
     def _entry_key(self, data: bytes) -> Any:
         key, start, end = parse_session_key(data)
