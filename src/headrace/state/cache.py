@@ -180,12 +180,6 @@ class NamedCache:
         evicted = [key for key in self._leaving if key >= least]
         return found if not evicted else min(evicted) if found is None else min(found, *evicted)
 
-    def scan(
-        self, first: bytes | None, last: bytes | None, *, forward: bool = True
-    ) -> Iterator[tuple[bytes, CacheEntry]]:
-        """The entries of both ends and between, in order of their keys, as they are now. Reading one is a use of it."""
-        return self._read(self.keys(first, last, forward=forward))
-
     def keys(self, first: bytes | None, last: bytes | None, *, forward: bool = True) -> list[bytes]:
         """The keys of both ends and between, in order."""
         keys = self._keys.keys(first, last, forward=forward)
@@ -199,19 +193,6 @@ class NamedCache:
         """The keys that begin with ``prefix``, in order."""
         # Not even the first one after the prefix may be among them: who reads it would keep it in the cache.
         return [key for key in self.keys(prefix, next_prefix(prefix)) if key.startswith(prefix)]
-
-    def _read(self, keys: list[bytes]) -> Iterator[tuple[bytes, CacheEntry]]:
-        # Taken now: whoever iterates may write meanwhile, and what is evicted then reaches the store too late for an
-        # iterator of the store that is open already.
-        held = self._entries if not self._leaving else {**self._leaving, **self._entries}
-        return self._use([(key, held[key]) for key in keys])
-
-    def _use(self, found: list[tuple[bytes, CacheEntry]]) -> Iterator[tuple[bytes, CacheEntry]]:
-        entries = self._entries
-        for item in found:
-            if item[0] in entries:
-                entries.move_to_end(item[0])
-            yield item
 
     def _flush(self, evicted: tuple[bytes, CacheEntry] | None) -> None:
         if not self._dirty:

@@ -102,16 +102,17 @@ def test_only_the_store_just_written_is_evicted_from() -> None:
     assert len(second) == 0
 
 
-def test_scans_go_by_key_and_count_as_use() -> None:
+def test_keys_come_in_order_and_reading_an_entry_is_a_use_of_it() -> None:
     threads, cache, flushed = cache_of(3 * 49)
     for key in (b"b", b"c", b"a"):
         threads.put(cache, key, dirty())
 
-    assert [key for key, _ in cache.scan(None, b"b")] == [b"a", b"b"]
-    assert [key for key, _ in cache.scan(b"b", None, forward=False)] == [b"c", b"b"]
+    assert cache.keys(None, b"b") == [b"a", b"b"]
+    assert cache.keys(b"b", None, forward=False) == [b"c", b"b"]
+    assert cache.get(b"b") is not None
 
     threads.put(cache, b"d", dirty())
-    assert flushed[0][0] == b"a"
+    assert flushed[0][0] == b"c"
 
 
 def test_the_keys_with_a_prefix_are_without_the_one_after_it() -> None:

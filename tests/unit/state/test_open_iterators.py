@@ -100,6 +100,27 @@ def test_a_window_that_is_evicted_under_an_iterator_shows_its_last_value(
     store.close()
 
 
+@pytest.mark.parametrize("with_index", [True, False])
+def test_windows_in_order_of_time_have_the_values_of_the_moment_even_if_they_are_evicted(
+    context: FakeContext, with_index: bool
+) -> None:
+    context.cache.max_bytes = 1_000_000
+    supplier = TimeOrderedWindowSupplier("w", 1_000_000, 10, with_index=with_index)
+    store = opened(stores.window(supplier, TEXT, TEXT), context)
+    for start in (0, 10, 20):
+        store.put("a", "before", start)
+
+    with store.fetch_range("a", 0, 100) as windows:
+        assert next(windows) == (0, "before")
+        store.put("a", "after", 10)
+        store.put("a", "after", 20)
+        assert next(windows) == (10, "after")
+        context.cache.max_bytes = 1
+        store.put("z", "pushes it out", 500_000)
+        assert list(windows) == [(20, "after")]
+    store.close()
+
+
 @pytest.mark.parametrize("make", [stores.persistent_window, stores.in_memory_window])
 def test_backward_the_windows_of_one_key_leave_out_those_that_were_deleted(context: FakeContext, make: Any) -> None:
     context.cache.max_bytes = 1_000_000

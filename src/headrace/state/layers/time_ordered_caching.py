@@ -84,10 +84,9 @@ class TimeOrderedCachingWindowStore(Caching[BytesTimedStore]):
                 found.append(self._scan_index(prefix, key_from, key_to, time_to, forward))
             else:
                 first = prefix + _BY_TIME + _START.pack(max(0, time_from))
-                found.append(self._cache.scan(first, prefix + _BY_KEY, forward=forward))
+                found.append(self._read(self._cache.keys(first, prefix + _BY_KEY, forward=forward), None))
         matches = WINDOW_KEYS.matcher(key_from, key_to, time_from, time_to)
-        entries = ((self._store_key(cache_key), entry) for cache_key, entry in chain.from_iterable(found))
-        return (entry for entry in entries if matches(entry[0]))
+        return (entry for entry in chain.from_iterable(found) if matches(entry[0]))
 
     def _scan_index(
         self, prefix: bytes, key_from: bytes | None, key_to: bytes | None, time_to: int, forward: bool
@@ -95,15 +94,16 @@ class TimeOrderedCachingWindowStore(Caching[BytesTimedStore]):
         lower = _BY_KEY if key_from is None else _BY_KEY + WINDOW_KEYS.lower_bound(key_from)
         upper = _PAST_INDEX if key_to is None else _BY_KEY + WINDOW_KEYS.upper_bound(key_to, time_to)
         keys = self._cache.keys(prefix + lower, prefix + upper, forward=forward)
-        # The entries are taken now, as in every iterator of a cache, and used when they are read.
-        return self._use([(key, self._cache.peek(self._cache_key(self._store_key(key)))) for key in keys])
+        by_time = [self._cache_key(self._store_key(key)) for key in keys]
+        # A window that is not in the cache now is the store's to show.
+        is_cached = [self._cache.peek(key) is not None for key in by_time]
+        return self._read_indexed(list(zip(keys, by_time, is_cached, strict=True)))
 
-    def _use(self, found: list[tuple[bytes, CacheEntry | None]]) -> Cached:
-        for index_key, entry in found:
+    def _read_indexed(self, found: list[tuple[bytes, bytes, bool]]) -> Cached:
+        for index_key, by_time, is_cached in found:
             self._cache.get(index_key)
-            if entry is not None:
-                self._cache.get(self._cache_key(self._store_key(index_key)))
-                yield index_key, entry
+            if is_cached:
+                yield from self._read([by_time], None)
 
     def _segments(self, time_from: int, time_to: int, forward: bool) -> list[int]:
         last = min(time_to, self._max_time)
