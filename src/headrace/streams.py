@@ -20,7 +20,7 @@ from headrace.functions import called_as, check_function, refuse_async
 from headrace.guesses import Face
 from headrace.lifecycle import state_directory
 from headrace.lifecycle.client_metrics import ClientMetrics
-from headrace.lifecycle.failures import UncaughtExceptionHandler, shut_down_client, without_internals
+from headrace.lifecycle.failures import UncaughtExceptionHandler, failure_entry, shut_down_client, without_internals
 from headrace.lifecycle.listener_thread import ListenerThread
 from headrace.lifecycle.preflight import broker_address, warn_of_idle_settings
 from headrace.lifecycle.program_end import end_with_program
@@ -426,8 +426,7 @@ class Streams(Face):
 
     def _give_up(self, error: BaseException) -> None:
         try:
-            # Who shows the failures of applications does not show their log entries, too.
-            self._log_unawaited("application %s ends in the state ERROR", error, {"failure": error})
+            self._log_unawaited("application %s ends in the state ERROR", error, failure_entry(error))
         finally:
             self._end_in_error(error)
 

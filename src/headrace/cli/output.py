@@ -22,6 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from headrace.errors import HeadraceError
+from headrace.lifecycle.failures import is_failure_entry
 
 _UNLIMITED = 100_000
 _DIRECTIONS = "\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069"
@@ -211,7 +212,7 @@ def warnings_as_notes(note: Callable[[str], None], *, with_failures: bool = True
 
     class Notes(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if hasattr(record, "failure") and not with_failures:
+            if is_failure_entry(record) and not with_failures:
                 return
             if record.name == "headrace.sql.processing":
                 on_rows[record.getMessage()] += 1

@@ -16,6 +16,7 @@ from headrace.database.idle import run_until_idle
 from headrace.database.positions import Starts, commit_starts, starts_from_now
 from headrace.engines import LOCAL
 from headrace.errors import HeadraceError, LeaseHeldError
+from headrace.lifecycle.failures import failure_entry
 from headrace.optional import extra_for
 from headrace.query.replicas import Replicas
 from headrace.serde.registry import SchemaRegistry
@@ -196,7 +197,7 @@ class RunningQueries:
             app.start()
         except Exception as error:
             reason = getattr(error, "message", error)
-            log.error("the query %s cannot be started: %s", query.id, reason, extra={"failure": error})
+            log.error("the query %s cannot be started: %s", query.id, reason, extra=failure_entry(error))
             self._apps.pop(query.id, None)
             self.failures[query.id] = error
             return

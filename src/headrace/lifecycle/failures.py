@@ -13,6 +13,8 @@ from headrace.libraries import PACKAGE
 
 log = logging.getLogger(__name__)
 
+_FAILURE = "failure"
+
 
 class StreamThreadExceptionResponse(Enum):
     """What an uncaught-exception handler wants, as in StreamsUncaughtExceptionHandler."""
@@ -49,6 +51,15 @@ def response_to(error: BaseException, handler: UncaughtExceptionHandler) -> Stre
         return response
     log.error("the uncaught-exception handler returned %r, which is no StreamThreadExceptionResponse", response)
     return StreamThreadExceptionResponse.SHUTDOWN_CLIENT
+
+
+def failure_entry(error: BaseException) -> dict[str, object]:
+    """``extra`` of the log entry of what ended an application: who shows failures does not show their entries, too."""
+    return {_FAILURE: error}
+
+
+def is_failure_entry(entry: logging.LogRecord) -> bool:
+    return hasattr(entry, _FAILURE)
 
 
 def without_internals(error: BaseException) -> BaseException:
