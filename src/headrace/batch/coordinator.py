@@ -130,13 +130,13 @@ class Coordinator:
             for number, task in enumerate(application.topics.task_ids())
         ]
         return BatchOrder(
-            self.progress.batch_id + 1,
-            self.lease.epoch,
-            self._clock(),
-            orders,
-            self._global_ends(),
-            reading_seconds if application.config["max.records.per.batch"] is None else None,
-            self.progress.state_id,
+            batch_id=self.progress.batch_id + 1,
+            epoch=self.lease.epoch,
+            now_ms=self._clock(),
+            tasks=orders,
+            global_ends=self._global_ends(),
+            reading_seconds=reading_seconds if application.config["max.records.per.batch"] is None else None,
+            state_id=self.progress.state_id,
         )
 
     def decide(self, batch: BatchOrder, plan: BatchPlan, parcels: Iterable[Parcel]) -> BatchReport:
@@ -193,16 +193,16 @@ class Coordinator:
                 log.warning("%s", lost)
                 dropped[_LOST] += lost.end - lost.start
         return BatchReport(
-            batch.batch_id,
-            sum(result.records for result in results),
-            sum(result.written for result in results),
-            self._clock() - batch.now_ms,
-            len(results),
-            dropped,
-            restored,
-            sum(result.reading_seconds for result in results),
-            sum(result.working_seconds for result in results),
-            tuple(lost for result in results for lost in result.lost),
+            batch_id=batch.batch_id,
+            records=sum(result.records for result in results),
+            written=sum(result.written for result in results),
+            duration_ms=self._clock() - batch.now_ms,
+            visits=len(results),
+            dropped=dropped,
+            restored=restored,
+            reading_seconds=sum(result.reading_seconds for result in results),
+            working_seconds=sum(result.working_seconds for result in results),
+            lost=tuple(lost for result in results for lost in result.lost),
         )
 
     def _global_ends(self) -> list[tuple[str, int, int]]:

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from headrace.topology import Topology
 
 
-def _ignore(_: Any) -> None:
-    """What a callback does that nobody gave."""
-
-
 class LocalEngine:
     """Runs an application batch by batch. A context manager; ``close`` gives the application back.
 
@@ -47,8 +43,8 @@ class LocalEngine:
         broker: Broker,
         *,
         clock: Callable[[], int] = now_ms,
-        on_batch: Callable[[BatchReport], None] = _ignore,
-        on_failure: Callable[[BaseException], None] = _ignore,
+        on_batch: Callable[[BatchReport], None] = lambda report: None,
+        on_failure: Callable[[BaseException], None] = lambda error: None,
         time: ReadingTime | None = None,
     ) -> None:
         """``time`` limits batches where no setting does; ``on_failure`` hears why the thread of ``start`` ended."""

@@ -62,14 +62,13 @@ class TaskInput:
         """Give the task what ``request`` says from now on."""
         self.count = 0
         self.repartition_ends = {} if request.before is None else dict(request.before.repartition_ends)
-        ranges = [each for each in request.reading.ranges if each.size]
-        self._go_on(ranges)
+        self._go_on(each for each in request.reading.ranges if each.size)
         self._lags = {(each.topic, each.partition): each.lag for each in request.reading.ranges}
         self._left = {place: [known] for place, known in self._ranges.items()}
         for topic, spool in request.records.items():
             place = (topic, request.task.partition)
             # What Kafka Streams left in a repartition topic comes first, as it would there.
-            self._left.setdefault(place, []).append(_Sent(self, place, spool))
+            self._left.setdefault(place, []).append(_Sent(self.repartition_ends, place, spool))
         self._sent = {place for place in self._left if place[0] in self._repartition_topics}
 
     def lag_of(self, partition: TopicPartition) -> int:
@@ -155,14 +154,14 @@ class TaskInput:
             found = sources[0].take(most, in_columns=task.takes_columns(partition))
             if found is None:
                 sources.pop(0)
-            elif isinstance(found, list):
+                continue
+            if isinstance(sources[0], _Range):
                 self.count += len(found)
+            if isinstance(found, list):
                 task.add_records(partition, found)
-                return
             else:
-                self.count += len(found) if isinstance(sources[0], _Range) else 0
                 task.add_columns(partition, found)
-                return
+            return
         del self._left[partition]
 
 
@@ -216,17 +215,19 @@ class _Range:
 class _Sent:
     """The records that were sent to a repartition topic, with the offsets that the reader gives them."""
 
-    def __init__(self, input: TaskInput, place: TopicPartition, spool: Spool) -> None:
-        self._columns = self._numbered(input.repartition_ends, place, spool)
+    def __init__(self, ends: dict[str, int], place: TopicPartition, spool: Spool) -> None:
+        """``ends`` has the next offset of each repartition topic; it goes on with what is taken."""
+        self._columns = _numbered(ends, place, spool)
 
     def take(self, most: int, *, in_columns: bool) -> Columns | None:
         """Some records, as they came; None where there are no more."""
         return next(self._columns, None)
 
-    def _numbered(self, ends: dict[str, int], place: TopicPartition, spool: Spool) -> Iterator[Columns]:
-        topic = place[0]
-        for _, parcels in groupby(spool, lambda parcel: parcel.place[:2]):
-            while chunks := [parcel.data for parcel in islice(parcels, _JOINED_CHUNKS)]:
-                for columns in payloads.columns_in(chunks, *place, ends.get(topic, 0)):
-                    ends[topic] = columns.offsets[-1] + 1
-                    yield columns
+
+def _numbered(ends: dict[str, int], place: TopicPartition, spool: Spool) -> Iterator[Columns]:
+    topic = place[0]
+    for _, parcels in groupby(spool, lambda parcel: parcel.place[:2]):
+        while chunks := [parcel.data for parcel in islice(parcels, _JOINED_CHUNKS)]:
+            for columns in payloads.columns_in(chunks, *place, ends.get(topic, 0)):
+                ends[topic] = columns.offsets[-1] + 1
+                yield columns

@@ -56,11 +56,11 @@ def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] 
     config = where if isinstance(where, BrokerConfig) else BrokerConfig(where, fsync=fsync == "always")
     if not isinstance(config.address, str):
         raise no_broker(config.address)
-    return loaded(config.address)(config)
+    return opener(config.address)(config)
 
 
-def loaded(address: str) -> Callable[[BrokerConfig], Broker]:
-    """What opens the broker at an address. Importing it takes longer than opening it, and can be done before."""
+def opener(address: str) -> Callable[[BrokerConfig], Broker]:
+    """What opens the broker at an address, imported: that takes longer than to open it, and can be done before."""
     return _embedded(address) if address.startswith(_EMBEDDED) else _kafka(address)
 
 

@@ -30,8 +30,8 @@ class StoreFollower:
         self._layout = layout
         self._config = config
         self._broker = broker
-        self._partitions: list[TopicPartition] = [(layout.topic, number) for number in range(layout.partitions)]
-        topic = self._description(layout.topic)
+        self._topic = layout.topic
+        topic = self._description()
         self._replicas: dict[int, PartitionReplica] = {}
         for number in range(layout.partitions):
             directory = home.of_store(f"{layout.subtopology}_{number}", layout.name)
@@ -52,17 +52,17 @@ class StoreFollower:
         """Apply what was committed since the last time; how many records that was."""
         starts, ends = bounds(self._layout, self._config.application_id, self._broker)
         return sum(
-            self._replicas[number].follow(self._broker, starts[topic, number], ends[topic, number])
-            for topic, number in self._partitions
+            replica.follow(self._broker, starts[self._topic, number], ends[self._topic, number])
+            for number, replica in self._replicas.items()
         )
 
     def close(self) -> None:
         for replica in self._replicas.values():
             replica.close()
 
-    def _description(self, topic: str) -> TopicDescription | None:
+    def _description(self) -> TopicDescription | None:
         try:
-            return self._broker.describe_topic(topic)
+            return self._broker.describe_topic(self._topic)
         except UnknownTopicError:
             return None
 

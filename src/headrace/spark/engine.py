@@ -33,10 +33,6 @@ if TYPE_CHECKING:
     from headrace.topology import Topology
 
 
-def _ignore(_: Any) -> None:
-    """What a callback does that nobody gave."""
-
-
 class SparkEngine:
     """Runs the batches of an application on Spark, from ``start`` to ``stop``; ``close`` gives the application back."""
 
@@ -47,8 +43,8 @@ class SparkEngine:
         broker: Broker,
         *,
         session: SparkSession | None = None,
-        on_batch: Callable[[BatchReport], None] = _ignore,
-        on_failure: Callable[[BaseException], None] = _ignore,
+        on_batch: Callable[[BatchReport], None] = lambda report: None,
+        on_failure: Callable[[BaseException], None] = lambda error: None,
     ) -> None:
         """A given ``session`` is used as it is and never stopped. ``on_failure`` hears why the query ended."""
         self._broker = broker

@@ -12,7 +12,7 @@ from pyspark import Broadcast, TaskContext
 
 from headrace.batch.parcels import Kind as ParcelKind
 from headrace.batch.parcels import Parcel
-from headrace.broker import BrokerConfig, loaded
+from headrace.broker import BrokerConfig, opener
 from headrace.errors import TaskMigratedError
 from headrace.spark import hosts
 from headrace.spark.crash_notes import Crash, read_crash
@@ -91,7 +91,7 @@ class FirstImports:
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """As many parcels as come batches, for nobody."""
-        loaded(self._address)
+        opener(self._address)
         return to_batches(Parcel(0, ParcelKind.RESULT, 0, 0, 0, 0, "", "", b"") for _ in batches)
 
 
