@@ -1,14 +1,21 @@
-"""From where a partition is read: what was committed, or what the reset policy finds. Nothing is skipped in silence."""
+"""From where a partition is read: what was committed, or what the reset policy finds. Nothing is skipped in silence.
+
+And how much is yet to be read, from there on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.application.resets import DEFAULT, Reset, ResetPolicy
 from headrace.commands import command
 from headrace.errors import OffsetError
+
+if TYPE_CHECKING:
+    from headrace.application.layout import Application
+    from headrace.broker.port import Log, TopicPartition
 
 OffsetForTime: TypeAlias = Callable[[str, int, int], "int | None"]
 """``(topic, partition, timestamp_ms)``: the first offset with that time or a later one; None without one."""
@@ -56,6 +63,24 @@ def position_of(state: PartitionState, now_ms: int, offset_for_time: OffsetForTi
     offset = _reset_offset(state, now_ms, offset_for_time)
     lost = (committed, state.log_start) if committed is not None and committed < state.log_start else None
     return ReadPosition(offset, is_reset=True, lost=lost)
+
+
+def lags(application: Application, broker: Log) -> dict[TopicPartition, int]:
+    """Offsets still to be read, by partition, before the first commit as well.
+
+    A topic that nothing was committed for yet counts whole where it will be read from its beginning; one with another
+    reset policy counts from its first commit on.
+    """
+    found = broker.lag(application.id)
+    begun, there = {topic for topic, _ in found}, broker.topics()
+    whole = [
+        (topic, number)
+        for topic, policy in application.reset_policies().items()
+        if topic not in begun and policy.reset is Reset.EARLIEST
+        for number in range(there.get(topic, 0))
+    ]
+    starts, ends = broker.start_offsets(whole), broker.end_offsets(whole)
+    return found | {partition: ends[partition] - starts[partition] for partition in whole}
 
 
 def _reset_offset(state: PartitionState, now_ms: int, offset_for_time: OffsetForTime | None) -> int:

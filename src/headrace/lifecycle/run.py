@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from headrace.application.lag import lags
+from headrace.application.positions import lags
 from headrace.broker import open_broker
 from headrace.lifecycle import preflight, state_directory
 from headrace.lifecycle.background import Background

@@ -18,9 +18,9 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from headrace.errors import StreamsError, is_debugging
-from headrace.python_path import python_path
 from headrace.spark.class_data import java_options
 from headrace.spark.jvm import hide_output, kill_jvm, own_jvm
+from headrace.spark.worker_path import python_path
 from headrace.waiting import within
 
 if TYPE_CHECKING:

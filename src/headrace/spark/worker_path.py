@@ -1,17 +1,36 @@
-"""What the program can import, its workers can import too."""
+"""Where processes that are started by this one look for modules."""
 
 from __future__ import annotations
 
+import os
 import sys
 import sysconfig
-from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from headrace.python_path import python_path
-
+_VARIABLE = "PYTHONPATH"
 # Every Python finds its own packages; a worker with another Python must not be given ours.
 _OF_PYTHON = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+@contextmanager
+def python_path(places: Iterable[object]) -> Iterator[None]:
+    """Processes that are started inside the block get these places as their ``PYTHONPATH``, in place of ours.
+
+    >>> with python_path(["/lib/one", "/lib/two"]):
+    ...     os.environ["PYTHONPATH"]
+    '/lib/one:/lib/two'
+    """
+    before = os.environ.get(_VARIABLE)
+    os.environ[_VARIABLE] = os.pathsep.join(str(place) for place in places)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_VARIABLE]
+        else:
+            os.environ[_VARIABLE] = before
 
 
 def shared_import_path() -> AbstractContextManager[None]:

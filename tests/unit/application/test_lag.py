@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from headrace import StreamsBuilder
-from headrace.application.lag import lags
 from headrace.application.layout import lay_out
+from headrace.application.positions import lags
 from headrace.broker import open_broker
 from headrace.broker.port import NewRecord, OffsetAndMetadata
 
