@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
+from headrace.java import find_java
 from headrace.kafka_server import KAFKA_VERSION, JarSet, fetched
 from headrace.kafka_server.jars import cache_directory
-from headrace.lifecycle.java import find_java
 
 STREAMS_JARS = JarSet(
     f"kafka-streams-{KAFKA_VERSION}",

@@ -25,8 +25,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from headrace.java import find_java
 from headrace.kafka_server import KafkaServer
-from headrace.lifecycle.java import find_java
 from tests.kafka.running import wait_for
 from tests.kafka.servers import end, new_node, own_port, small_server
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from headrace.java import find_java
 from headrace.kafka_server import KAFKA_VERSION, JarSet, fetched
-from headrace.lifecycle.java import find_java
 from tests.kafka.servers import leash
 
 STREAMS_JARS = JarSet(

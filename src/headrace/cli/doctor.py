@@ -24,9 +24,10 @@ from headrace.cli.output import redacted
 from headrace.cli.session import Session, command
 from headrace.cli.version import of_headrace
 from headrace.config import StreamsConfig
+from headrace.engines import spark_checks
 from headrace.errors import HeadraceError
+from headrace.java import find_java, is_chosen_by_spark
 from headrace.lifecycle import preflight
-from headrace.lifecycle.java import find_java, is_chosen_by_spark
 from headrace.lifecycle.preflight import Start
 from headrace.state.shared_memory import SHARED_MEMORY, leftovers, remove_leftovers
 
@@ -109,9 +110,9 @@ def examine(address: str) -> Iterator[Check]:
     yield _java(start)
     if _version("pyspark") is not None:
         home = os.environ.get("SPARK_HOME") or "the Spark that PySpark brings along"
-        yield _checked("spark home", preflight.spark_home(start), home)
+        yield _checked("spark home", spark_checks.spark_home(start), home)
     python = os.environ.get("PYSPARK_PYTHON", sys.executable)
-    yield _checked("workers' python", preflight.worker_python(start), python)
+    yield _checked("workers' python", spark_checks.worker_python(start), python)
     yield Check("sqlite", "ok", sqlite3.sqlite_version)
     yield _directory("state directory", start.state_dir, preflight.state_directory(start))
     yield _disk(start)
@@ -154,7 +155,7 @@ def _version(name: str) -> str | None:
 
 
 def _java(start: Start) -> Check:
-    error = preflight.java(start)
+    error = spark_checks.java(start)
     if error is not None:
         return _failed("java", error)
     found = "as spark-env.sh says" if is_chosen_by_spark(os.environ) else str(find_java(os.environ))

@@ -22,7 +22,7 @@ from xml.sax.saxutils import quoteattr
 
 from headrace.errors import SetupError, UnsupportedError
 from headrace.file_locks import lock
-from headrace.lifecycle.java import find_java
+from headrace.java import find_java
 
 KAFKA_VERSION = "4.3.0"
 _MANIFEST = "manifest.json"

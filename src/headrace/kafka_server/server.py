@@ -23,8 +23,8 @@ from pathlib import Path
 
 from headrace.errors import SetupError
 from headrace.file_locks import lock
+from headrace.java import find_java
 from headrace.kafka_server.jars import KAFKA_JARS, Note, fetched
-from headrace.lifecycle.java import find_java
 from headrace.private_directories import make_private
 
 HOST = "127.0.0.1"

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -32,9 +31,6 @@ from headrace.errors import (
     StateDirectoryError,
     user_line,
 )
-from headrace.lifecycle.java import find_java, is_chosen_by_spark
-from headrace.lifecycle.worker_python import check_worker_python
-from headrace.optional import extra_for
 from headrace.settings import ON_KAFKA, WITHOUT_EFFECT
 from headrace.state.shared_memory import SHARED_MEMORY
 
@@ -112,40 +108,6 @@ def started_by_its_file(start: Start) -> HeadraceError | None:
     return IllegalStateError(message, hint=hint, at=user_line())
 
 
-def java(start: Start) -> HeadraceError | None:
-    """Java is missing, too old, or not where JAVA_HOME says."""
-    if start.session is not None or is_chosen_by_spark(os.environ):
-        return None
-    try:
-        find_java(os.environ)
-    except SetupError as error:
-        return error
-    return None
-
-
-def spark_home(start: Start) -> HeadraceError | None:
-    """SPARK_HOME names another Spark than the installed PySpark, or none at all."""
-    home = os.environ.get("SPARK_HOME")
-    if start.session is not None or not home:
-        return None
-    hint = "Unset SPARK_HOME: PySpark brings its own Spark along."
-    if not (Path(home) / "bin" / "spark-submit").exists():
-        message = f"SPARK_HOME names no Spark: {home}"
-        return SetupError(message, detail="There is no bin/spark-submit in it.", hint=hint)
-    theirs = next((jar.stem.rpartition("-")[2] for jar in Path(home).glob("jars/spark-core_*.jar")), None)
-    ours = metadata.version("pyspark")
-    if theirs is None or theirs.split(".")[:2] == ours.split(".")[:2]:
-        return None
-    message = f"SPARK_HOME names Spark {theirs}, but PySpark {ours} is installed"
-    return SetupError(message, detail=home, hint=hint)
-
-
-def worker_python(start: Start) -> HeadraceError | None:
-    """The workers' Python has no Headrace, or is another one."""
-    given = start.config.originals.get("spark.master", "local")
-    return check_worker_python(start.session, given if start.session is None else start.session.sparkContext.master)
-
-
 def state_directory(start: Start) -> HeadraceError | None:
     """Local state cannot be written."""
     reason = _unwritable(start.state_dir)
@@ -191,15 +153,6 @@ def shared_memory(start: Start) -> HeadraceError | None:
     message = f"too little shared memory for the store {names[0]}: {_mib(free)} free in {SHARED_MEMORY}"
     hint = "Raise it (in a container: docker run --shm-size=1g), or use a persistent store."
     return SetupError(message, hint=hint)
-
-
-def functions(start: Start) -> HeadraceError | None:
-    """A function has captured what cannot be sent to another process."""
-    if start.topology is None:
-        return None
-    with extra_for("an application runs on Spark, which"):
-        from headrace.spark.travel import check_travel  # noqa: PLC0415
-    return check_travel(start.topology, start.config.originals)
 
 
 def place_of_topics(start: Start) -> HeadraceError | None:
@@ -265,9 +218,6 @@ CHECKS: tuple[Check, ...] = (
     place_of_topics,
 )
 """Whatever runs the application."""
-
-ON_SPARK: tuple[Check, ...] = (java, spark_home, worker_python, functions)
-"""What Spark needs beside that."""
 
 
 def nearest(directory: Path) -> Path:

@@ -22,7 +22,7 @@ import pyspark
 from pyspark import SparkContext
 from pyspark.find_spark_home import _find_spark_home
 
-from headrace.java_program import java_program
+from headrace.java import java_program
 from headrace.private_directories import make_private
 
 log = logging.getLogger(__name__)

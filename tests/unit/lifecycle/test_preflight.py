@@ -17,6 +17,7 @@ import pytest
 from headrace import Streams, StreamsBuilder, stores
 from headrace.broker import open_broker
 from headrace.config import StreamsConfig
+from headrace.engines.spark_checks import SPARK_CHECKS
 from headrace.errors import (
     BrokerError,
     HeadraceError,
@@ -61,7 +62,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeStart:
 
 def refused(start: Start) -> HeadraceError:
     with pytest.raises(HeadraceError) as caught:
-        preflight.check(start, *preflight.ON_SPARK)
+        preflight.check(start, *SPARK_CHECKS)
     return caught.value
 
 
@@ -73,7 +74,7 @@ def test_without_spark_there_is_no_look_at_java(start: MakeStart, monkeypatch: p
 def test_nothing_is_in_the_way_here_and_that_is_known_in_well_below_a_second(start: MakeStart, tmp_path: Path) -> None:
     def seconds() -> float:
         before = time.perf_counter()
-        preflight.check(start(copying()), *preflight.ON_SPARK)
+        preflight.check(start(copying()), *SPARK_CHECKS)
         return time.perf_counter() - before
 
     # Of several: a machine that is busy may let any of them wait.
@@ -93,7 +94,7 @@ def session_with(python: str, master: str = "local[2]") -> Any:
 def test_not_where_a_session_runs_already(start: MakeStart, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "/nonexistent")
     monkeypatch.setenv("SPARK_HOME", "/nonexistent")
-    preflight.check(start(session=session_with(sys.executable)), *preflight.ON_SPARK)
+    preflight.check(start(session=session_with(sys.executable)), *SPARK_CHECKS)
 
 
 def test_a_spark_home_of_another_version_is_refused(
@@ -141,8 +142,8 @@ def test_so_do_those_of_our_own_session(start: MakeStart, tmp_path: Path, monkey
 
 
 def test_any_python_that_has_all_of_it_will_do(start: MakeStart, tmp_path: Path) -> None:
-    preflight.check(start(session=session_with(other_python(tmp_path, HERE))), *preflight.ON_SPARK)
-    preflight.check(start(session=session_with("/only/there/python", master="spark://far:7077")), *preflight.ON_SPARK)
+    preflight.check(start(session=session_with(other_python(tmp_path, HERE))), *SPARK_CHECKS)
+    preflight.check(start(session=session_with("/only/there/python", master="spark://far:7077")), *SPARK_CHECKS)
 
 
 def test_a_real_python_is_asked(start: MakeStart, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +190,7 @@ def test_little_shared_memory_matters_to_stores_in_memory_only(
         return builder.build()
 
     monkeypatch.setattr(shutil, "disk_usage", usage)
-    preflight.check(start(counting(stores.persistent("counts"))), *preflight.ON_SPARK)
+    preflight.check(start(counting(stores.persistent("counts"))), *SPARK_CHECKS)
     error = refused(start(counting(stores.in_memory("counts"))))
     assert error.message == "too little shared memory for the store counts: 8 MiB free in /dev/shm"
     assert "--shm-size" in str(error.hint)
@@ -229,7 +230,7 @@ def test_topics_of_a_broker_with_nearly_the_same_name_are_found(start: MakeStart
 
 def test_another_kind_of_broker_is_left_to_the_start(start: MakeStart) -> None:
     make_topic("embedded:headrace-data", "in")
-    preflight.check(start(copying(), address="localhost:9092"), *preflight.ON_SPARK)
+    preflight.check(start(copying(), address="localhost:9092"), *SPARK_CHECKS)
 
 
 def test_bootstrap_servers_may_be_a_list() -> None:
@@ -240,7 +241,7 @@ def test_bootstrap_servers_may_be_a_list() -> None:
 
 def test_topics_that_are_nowhere_are_left_to_the_start(start: MakeStart, tmp_path: Path) -> None:
     make_topic(f"embedded:{tmp_path / 'data'}", "other")
-    preflight.check(start(copying()), *preflight.ON_SPARK, preflight.new_directory)
+    preflight.check(start(copying()), *SPARK_CHECKS, preflight.new_directory)
 
 
 def test_a_directory_in_which_no_topic_can_be_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

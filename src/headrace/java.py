@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from headrace.errors import SetupError
-from headrace.java_program import java_program
 
 OLDEST = 17
 _SECONDS = 10.0
@@ -27,6 +27,19 @@ class Java:
 
     def __str__(self) -> str:
         return f"{self.version} ({self.program})"
+
+
+def java_program(environment: Mapping[str, str]) -> Path | None:
+    """``bin/java`` below JAVA_HOME, whether it is there or not; without that variable the first java on the PATH.
+
+    >>> java_program({"JAVA_HOME": "/opt/java", "PATH": "/usr/bin"})
+    PosixPath('/opt/java/bin/java')
+    """
+    home = environment.get("JAVA_HOME")
+    if home:
+        return Path(home, "bin", "java")
+    found = shutil.which("java", path=environment.get("PATH", os.defpath))
+    return None if found is None else Path(found)
 
 
 def find_java(environment: Mapping[str, str]) -> Java:

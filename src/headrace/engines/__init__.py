@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from headrace.batch.reading_time import ReadingTime
+from headrace.engines.spark_checks import SPARK_CHECKS
 from headrace.errors import ArgumentError, OperatorTypeError, user_line
-from headrace.lifecycle import preflight
 from headrace.lifecycle.engine import EngineKind
 from headrace.near_names import did_you_mean
 from headrace.optional import extra_for
@@ -34,7 +34,7 @@ def engine_kind(name: str, session: Any) -> EngineKind:
         return EngineKind(local_engine())
     make, existing = spark_engine()
     found = session or existing()
-    return EngineKind(partial(make, session=found), preflight.ON_SPARK, found)
+    return EngineKind(partial(make, session=found), SPARK_CHECKS, found)
 
 
 def local_engine() -> Any:

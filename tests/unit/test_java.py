@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import SetupError
-from headrace.lifecycle.java import find_java, is_chosen_by_spark
+from headrace.java import find_java, is_chosen_by_spark
 
 
 def make_java(home: Path, says: str = 'openjdk version "17.0.1"', release: str | None = None) -> Path:
