@@ -68,7 +68,7 @@ def held_by_tasks(engine: LocalEngine, broker: Broker) -> Iterator[tuple[str, di
         )
         versioned = VersionedTask(task)
         visit = Visit(progress.version, Version(progress.version.batch + 1))
-        opening = versioned.open(visit, snapshot=progress.kept)
+        opening = versioned.open(visit, snapshot=progress.snapshot)
         assert not opening.stale
         versioned.start()
         for store in task.registry:

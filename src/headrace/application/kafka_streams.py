@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headrace.application.layout import Application
     from headrace.broker.port import Log, OffsetAndMetadata, TopicPartition
 
-_NOTHING_KEPT = dump(TaskSnapshot(NO_TIMESTAMP, [], [], {}, {}, {}, ScheduleSnapshot({}, {}, [[], []])))
+_NO_SNAPSHOT = dump(TaskSnapshot(NO_TIMESTAMP, [], [], {}, {}, {}, ScheduleSnapshot({}, {}, [[], []])))
 
 
 def has_gone_on(application: Application, progress: Progress, log: Log) -> bool:
@@ -47,7 +47,7 @@ def taken_over(application: Application, log: Log, version: Version) -> dict[Tas
         partitions = application.topics.partitions_of(task)
         found[task] = TaskProgress(
             version,
-            _NOTHING_KEPT,
+            _NO_SNAPSHOT,
             AT_ONCE,
             repartition_ends={place[0]: ends[place] for place in partitions if place in ends},
             anew=tuple(sorted(plan.stores)),

@@ -1,4 +1,4 @@
-"""An application as the batch engine sees it: its topology, laid out over the topics that there are.
+"""An application: its topology, laid out over the topics that there are.
 
 Made once, at the start; nothing in it changes afterwards, and it can be shipped to other processes.
 """

@@ -25,7 +25,7 @@ class TaskProgress(msgspec.Struct, frozen=True):
     """A task at the end of its last visit."""
 
     version: Version
-    kept: bytes
+    snapshot: bytes = msgspec.field(name="kept")
     next_punctuation_ms: int | None = None
     repartition_ends: dict[str, int] = {}
     """The next offset of each repartition topic that the task reads."""

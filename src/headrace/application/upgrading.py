@@ -44,13 +44,13 @@ class Step:
         origins = [TaskId(number, task.partition) for number in self._origins(task.subtopology)]
         known = [before[origin] for origin in origins if origin in before]
         topics, stores = _topics(self.new, task.subtopology), _stores(self.new, task.subtopology)
-        kept = _merged([parse(each.kept) for each in known])
+        snapshot = _merged([parse(each.snapshot) for each in known])
         if len(origins) > 1 or not all(_topics(self.old, each.subtopology) <= topics for each in origins):
             # The times of its own partitions tell the time of the task, not those of others.
-            kept = msgspec.structs.replace(kept, stream_time=NO_TIMESTAMP)
+            snapshot = msgspec.structs.replace(snapshot, stream_time=NO_TIMESTAMP)
         return TaskProgress(
             before[task].version if task in before else self.version,
-            dump(_for_task(kept, stores - self.upgrade.rebuilt, renamed)),
+            dump(_for_task(snapshot, stores - self.upgrade.rebuilt, renamed)),
             AT_ONCE,
             {topic: end for each in known for topic, end in each.repartition_ends.items()},
             tuple(sorted(stores & (self.upgrade.anew | {s for each in known for s in each.anew}))),
@@ -112,32 +112,32 @@ def _stores(fingerprint: Fingerprint, number: int) -> set[str]:
     return {store.name for store in fingerprint.stores if store.subtopology == number}
 
 
-def _merged(kept: list[TaskSnapshot]) -> TaskSnapshot:
+def _merged(snapshots: list[TaskSnapshot]) -> TaskSnapshot:
     """What several tasks remember, as if they were one."""
-    queues = [[schedule for each in kept for schedule in each.schedules.queues[clock]] for clock in range(2)]
+    queues = [[schedule for each in snapshots for schedule in each.schedules.queues[clock]] for clock in range(2)]
     return TaskSnapshot(
-        max((each.stream_time for each in kept), default=NO_TIMESTAMP),
-        [entry for each in kept for entry in each.partition_times],
-        [entry for each in kept for entry in each.consumed],
-        {name: number for each in kept for name, number in each.numbers.items()},
-        _united(kept, lambda each: each.nodes),
-        _united(kept, lambda each: each.stores),
+        max((each.stream_time for each in snapshots), default=NO_TIMESTAMP),
+        [entry for each in snapshots for entry in each.partition_times],
+        [entry for each in snapshots for entry in each.consumed],
+        {name: number for each in snapshots for name, number in each.numbers.items()},
+        _united(snapshots, lambda each: each.nodes),
+        _united(snapshots, lambda each: each.stores),
         ScheduleSnapshot(
-            _united(kept, lambda each: each.schedules.made),
-            _united(kept, lambda each: each.schedules.made_in_init),
+            _united(snapshots, lambda each: each.schedules.made),
+            _united(snapshots, lambda each: each.schedules.made_in_init),
             queues,
         ),
-        [entry for each in kept for entry in each.idle_deadlines],
+        [entry for each in snapshots for entry in each.idle_deadlines],
     )
 
 
-def _united(kept: list[TaskSnapshot], part: Callable[[TaskSnapshot], dict[str, _T]]) -> dict[str, _T]:
-    return {name: value for each in kept for name, value in part(each).items()}
+def _united(snapshots: list[TaskSnapshot], part: Callable[[TaskSnapshot], dict[str, _T]]) -> dict[str, _T]:
+    return {name: value for each in snapshots for name, value in part(each).items()}
 
 
-def _for_task(kept: TaskSnapshot, stores: Iterable[str], renamed: Mapping[str, str]) -> TaskSnapshot:
+def _for_task(snapshot: TaskSnapshot, stores: Iterable[str], renamed: Mapping[str, str]) -> TaskSnapshot:
     """What of it has a name that counts, under the new name."""
-    schedules = kept.schedules
+    schedules = snapshot.schedules
     queues = [
         [
             msgspec.structs.replace(schedule, node=renamed[schedule.node])
@@ -147,9 +147,9 @@ def _for_task(kept: TaskSnapshot, stores: Iterable[str], renamed: Mapping[str, s
         for queue in schedules.queues
     ]
     return msgspec.structs.replace(
-        kept,
-        nodes=_renamed(kept.nodes, renamed),
-        stores={name: kept.stores[name] for name in stores if name in kept.stores},
+        snapshot,
+        nodes=_renamed(snapshot.nodes, renamed),
+        stores={name: snapshot.stores[name] for name in stores if name in snapshot.stores},
         schedules=ScheduleSnapshot(
             _renamed(schedules.made, renamed), _renamed(schedules.made_in_init, renamed), queues
         ),

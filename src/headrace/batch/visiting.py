@@ -164,7 +164,7 @@ class _OpenTask:
         opening = task.open(
             request.stores,
             positions=positions,
-            snapshot=None if before is None or before.is_taken_over else before.kept,
+            snapshot=None if before is None or before.is_taken_over else before.snapshot,
             wait_seconds=_LOCK_SECONDS,
             # A process that was replaced while it slept would take what its successor wrote for something uncommitted.
             check=partial(self._broker.check_lease, self._application.id, request.batch.epoch),

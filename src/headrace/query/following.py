@@ -72,7 +72,7 @@ class PartitionReplica:
             log.warning("the replica in %s cannot be opened and is built anew: %s", self._directory, error)
             self._start_over()
             return
-        apply_store_snapshot(self.store, found.kept)
+        apply_store_snapshot(self.store, found.snapshot)
         self._offset, self._caught_up_ms = found.offset, found.caught_up_ms
 
     @property

@@ -45,7 +45,7 @@ class ReplicaPosition(msgspec.Struct, frozen=True):
     store_kind: str
     caught_up_ms: int
     boot: str
-    kept: list[dict[str, Any]]
+    snapshot: list[dict[str, Any]] = msgspec.field(name="kept")
 
 
 _read = msgspec.msgpack.Decoder(ReplicaPosition).decode

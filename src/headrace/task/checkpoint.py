@@ -1,8 +1,8 @@
 """The ``.checkpoint`` file: how far each changelog partition has been applied to the local stores.
 
-Kafka Streams' own text format: a version, a count, then ``topic partition offset`` per line. A task that is put down
-between batches adds lines of the same form under names that no topic can have: which version of the stores the offsets
-belong to, and a checksum.
+Kafka Streams' own text format: a version, a count, then ``topic partition offset`` per line. A task whose state has
+versions adds lines of the same form under names that no topic can have: which version of the stores the offsets belong
+to, and a checksum.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ OFFSET_UNKNOWN = -4
 _VERSION = 0
 _AT = "#at"
 _CHECKSUM = "#crc32"
+_HINT = "Delete the task's directory; its state comes back from the changelog."
 
 
 def write_checkpoint(path: Path, offsets: Mapping[TopicPartition, int], *, at: Version | None = None) -> None:
@@ -86,14 +87,14 @@ def _entries(path: Path) -> dict[TopicPartition, int]:
         lines = []
     if len(lines) < 2 or lines[0] != str(_VERSION):
         message = f"{path} is no checkpoint file of version {_VERSION}"
-        raise StoreError(message, hint="Delete the task's directory; its state comes back from the changelog.")
+        raise StoreError(message, hint=_HINT)
     entries = [_parse(path, line) for line in lines[2:]]
     if lines[1] != str(len(entries)):
         message = f"{path} announces {lines[1]!r} entries but holds {len(entries)}"
-        raise StoreError(message, hint="Delete the task's directory; its state comes back from the changelog.")
+        raise StoreError(message, hint=_HINT)
     if any(line.startswith("#") for line in lines) and entries[-1] != ((_CHECKSUM, 0), _checksum(lines[:-1])):
         message = f"{path} is not as it was written"
-        raise StoreError(message, hint="Delete the task's directory; its state comes back from the changelog.")
+        raise StoreError(message, hint=_HINT)
     return {partition: offset for partition, offset in entries if _is_valid(offset)}
 
 

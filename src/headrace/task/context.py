@@ -123,7 +123,7 @@ class TaskContext:
         self.is_active = False
         self.processor_metadata: dict[str, int] = {}
         self.databases: TaskDatabases | None = None
-        """Where stores keep their entries in a task that is put down between batches."""
+        """Where stores keep their entries in a task whose state has versions."""
         self._changelogs = plan.store_to_changelog
         self._state_dir = state_dir
 

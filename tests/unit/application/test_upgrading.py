@@ -10,7 +10,7 @@ from headrace.application.progress import TaskProgress
 from headrace.application.task_id import TaskId
 from headrace.application.upgrading import Step, processor_names
 from headrace.state.version import Version
-from headrace.task.schedules import KeptSchedule, ScheduleSnapshot
+from headrace.task.schedules import SavedSchedule, ScheduleSnapshot
 from headrace.task.snapshot import TaskSnapshot, dump, parse
 from tests.unit.application.programs import Program
 from tests.unit.application.test_compatibility import print_of
@@ -39,7 +39,7 @@ def both(*programs: Program) -> Program:
 
 
 def note(topic: str, node: str, stream_time: int, store: str | None = None, **more: Any) -> TaskProgress:
-    schedules = ScheduleSnapshot({node: 1}, {node: 1}, [[], [KeptSchedule(node, 0, 77, 10, False, None)]])
+    schedules = ScheduleSnapshot({node: 1}, {node: 1}, [[], [SavedSchedule(node, 0, 77, 10, False, None)]])
     kept = TaskSnapshot(
         stream_time,
         [(topic, 0, stream_time)],
@@ -61,7 +61,7 @@ def test_a_store_takes_what_its_task_remembers_to_another_number() -> None:
     before = {TaskId(0, 0): note("lines", "KSTREAM-AGGREGATE-0000000001", 50, "c")}
     notes = upgraded(counted, both(copied, counted), before)
     moved = notes[TaskId(1, 0)]
-    kept = parse(moved.kept)
+    kept = parse(moved.snapshot)
     assert (moved.version, moved.anew, moved.next_punctuation_ms) == (NEW, ("c",), 0)
     assert (kept.stream_time, kept.partition_times, kept.numbers) == (50, [("lines", 0, 50)], {"c": 3})
     assert kept.stores == {"c": [{"_count": 2}]}
@@ -69,7 +69,7 @@ def test_a_store_takes_what_its_task_remembers_to_another_number() -> None:
     assert kept.schedules.made_in_init == {"KSTREAM-AGGREGATE-0000000003": 1}
     assert [schedule.node for schedule in kept.schedules.queues[1]] == ["KSTREAM-AGGREGATE-0000000003"]
     # The number belongs to another sub-topology now, which has nothing to do with the old one.
-    other = parse(notes[TaskId(0, 0)].kept)
+    other = parse(notes[TaskId(0, 0)].snapshot)
     assert notes[TaskId(0, 0)].anew == ()
     assert (other.stream_time, other.nodes, other.stores, other.partition_times) == (-1, {}, {}, [])
 
@@ -78,7 +78,7 @@ def test_what_stays_where_it_was_keeps_its_version() -> None:
     before = {TaskId(0, 0): note("lines", "KSTREAM-AGGREGATE-0000000001", 50, "c")}
     stayed = upgraded(counted, both(counted, copied), before)[TaskId(0, 0)]
     assert (stayed.version, stayed.anew) == (OLD, ())
-    assert parse(stayed.kept).nodes == {"KSTREAM-AGGREGATE-0000000001": {"_stream_time": 50}}
+    assert parse(stayed.snapshot).nodes == {"KSTREAM-AGGREGATE-0000000001": {"_stream_time": 50}}
 
 
 def test_a_store_that_was_still_to_be_filled_again_is_not_forgotten() -> None:
@@ -99,7 +99,7 @@ def test_a_task_made_of_two_goes_by_the_times_of_their_partitions() -> None:
         TaskId(1, 0): note("users", "KTABLE-SOURCE-0000000003", 70, "users"),
     }
     made = upgraded(apart, joined, before)[TaskId(0, 0)]
-    kept = parse(made.kept)
+    kept = parse(made.snapshot)
     assert (made.version, made.anew) == (OLD, ("users",))
     assert kept.partition_times == [("orders", 0, 50), ("users", 0, 70)]
     assert (kept.stream_time, set(kept.stores)) == (-1, {"orders", "users"})

@@ -32,7 +32,7 @@ _VERSION_3 = Headers([("v", b"\x03")])
 
 
 class _Entry(msgspec.Struct, array_like=True, frozen=True):
-    """A buffered change as it is put down between batches: whole, whereas the changelog leaves some of it out."""
+    """A buffered change as it is saved: whole, whereas the changelog leaves some of it out."""
 
     time: int
     values: tuple[bytes | None, bytes | None, bytes | None]
@@ -77,7 +77,7 @@ class SuppressBuffer(OperatorStore):
         self.buffer_size = 0
         self.min_timestamp = MAX_TIMESTAMP
         self._home: VisitedDatabase | None = None
-        # The keys that have changed since the buffer was put down.
+        # The keys that have changed since the buffer was saved.
         self._changed: set[bytes] = set()
 
     @property
@@ -90,11 +90,11 @@ class SuppressBuffer(OperatorStore):
         return len(self._times)
 
     def _open(self, context: StoreContext) -> None:
-        """Empty until it is restored, or as it was put down."""
+        """Empty until it is restored, or as it was saved."""
         (self._value_serde,) = self._value_serdes
         self._home = home_of(self.name, context)
         if self._home is not None:
-            self._take_up(self._home)
+            self._load(self._home)
         self._is_open = True
 
     def flush(self) -> None:
@@ -104,7 +104,7 @@ class SuppressBuffer(OperatorStore):
                 self._log(key)
             self._dirty.clear()
         if self._home is not None:
-            self._put_down(self._home)
+            self._save(self._home)
 
     flush_cache = flush
 
@@ -205,14 +205,14 @@ class SuppressBuffer(OperatorStore):
             value = buffered.dump() + _LONG.pack(self._times[key])
             self._append(key, value, None, _VERSION_3)
 
-    def _take_up(self, home: VisitedDatabase) -> None:
+    def _load(self, home: VisitedDatabase) -> None:
         for key, data in home.scan():
             held = _read_entry(data)
             origin = RecordContext(*held.origin, Headers(held.headers), *held.raw)
             self._put(held.time, key, BufferValue(*held.values, origin))
         self._changed.clear()
 
-    def _put_down(self, home: VisitedDatabase) -> None:
+    def _save(self, home: VisitedDatabase) -> None:
         for key in sorted(self._changed):
             buffered = self._buffered(key)
             home.put(key, None if buffered is None else _dump_entry(self._times[key], buffered))

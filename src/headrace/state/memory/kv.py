@@ -55,16 +55,16 @@ class InMemoryKeyValueStore(MemoryStore, KeyValueWrites):
         """How many entries there are; exact here."""
         return len(self._map)
 
-    def _take_up(self, home: VisitedDatabase) -> None:
+    def _load(self, home: VisitedDatabase) -> None:
         self._map = self._entries = StoredMap(home)
         self.get = home.get
 
-    def _put_down(self, home: VisitedDatabase) -> None:
+    def _save(self, home: VisitedDatabase) -> None:
         """Everything is there already."""
 
 
 class StoredMap:
-    """The entries where the task is put down between batches: a database with the face of a ``SortedMap``."""
+    """The entries in the database that they are saved to: it has the face of a ``SortedMap``."""
 
     remembered = ("_count",)
 

@@ -31,7 +31,7 @@ class LRUStore(MemoryStore, KeyValueWrites):
         self.on_evict: Callable[[bytes], None] | None = None
         self._max_entries = max_entries
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
-        # The keys used since the store was put down, the last one last; and how many uses were put down so far.
+        # The keys used since the store was saved, the last one last; and how many uses were saved so far.
         self._used: dict[bytes, None] = {}
         self._uses = 0
 
@@ -92,13 +92,13 @@ class LRUStore(MemoryStore, KeyValueWrites):
             self._used.pop(key, None)
             self._used[key] = None
 
-    def _take_up(self, home: VisitedDatabase) -> None:
+    def _load(self, home: VisitedDatabase) -> None:
         """The entries, each with the number of its last use, give the order."""
         held = sorted((value[: _USE.size], key, value[_USE.size :]) for key, value in home.scan())
         self._entries.update((key, value) for _, key, value in held)
         self._uses = _USE.unpack(held[-1][0])[0] if held else 0
 
-    def _put_down(self, home: VisitedDatabase) -> None:
+    def _save(self, home: VisitedDatabase) -> None:
         for key in self._used:
             value = self._entries.get(key)
             self._uses += value is not None

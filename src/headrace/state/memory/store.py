@@ -1,6 +1,6 @@
 """What the stores in memory share: they open empty, write nothing and cache nothing.
 
-In a task that is closed between batches each has a database, its home, where it is saved meanwhile.
+In a task whose state has versions each has a database, its home, to which it is saved at each commit.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def home_of(name: str, context: StoreContext) -> VisitedDatabase | None:
-    """Where the store ``name`` is put down between batches; None in a task that stays in its process."""
+    """The database that the store ``name`` is saved to; None where its task has no versions."""
     databases = getattr(context, "databases", None)
     return None if databases is None else databases.open_in_memory(name)
 
@@ -34,11 +34,11 @@ class MemoryStore:
         self.codec: ValueCodec = PLAIN
 
     def init(self, context: StoreContext, root: StateStore | None = None) -> None:
-        """Open the store: empty, or as it was put down."""
+        """Open the store: empty, or as it was saved."""
         self._context = context
         self._home = home_of(self.name, context)
         if self._home is not None:
-            self._take_up(self._home)
+            self._load(self._home)
         self.is_open = True
         context.register(root or self, self.restore)
 
@@ -46,9 +46,9 @@ class MemoryStore:
         """Nothing is cached."""
 
     def flush(self) -> None:
-        """Save what has changed to the database that keeps it between batches, if there is one."""
+        """Save what has changed, if there is a database for it."""
         if self._home is not None:
-            self._put_down(self._home)
+            self._save(self._home)
 
     def close(self) -> None:
         self.is_open = False
@@ -61,9 +61,9 @@ class MemoryStore:
         """Apply one record of the changelog."""
 
     @abstractmethod
-    def _take_up(self, home: VisitedDatabase) -> None:
-        """Be what was put down there."""
+    def _load(self, home: VisitedDatabase) -> None:
+        """Take over what was saved there."""
 
     @abstractmethod
-    def _put_down(self, home: VisitedDatabase) -> None:
+    def _save(self, home: VisitedDatabase) -> None:
         """Write there what has changed since the last time."""

@@ -41,7 +41,7 @@ class InMemoryTimedStore(MemoryStore):
         self._by_key: dict[bytes, list[tuple[int, Any, bytes]]] = {}
         # No entry has an earlier time than this; the first may be later. Saves looking for expired ones.
         self._earliest = MAX_TIMESTAMP
-        # What has changed since the store was put down.
+        # What has changed since the store was saved.
         self._changed: dict[bytes, None] = {}
 
     def close(self) -> None:
@@ -152,13 +152,13 @@ class InMemoryTimedStore(MemoryStore):
         else:
             del of_key[: bisect_left(of_key, (first_live,))]
 
-    def _take_up(self, home: VisitedDatabase) -> None:
+    def _load(self, home: VisitedDatabase) -> None:
         for place, value in home.scan():
             key = place[_TIME.size :]
             self._set(key, *self._time_and_place(key), value)
         self._changed.clear()
 
-    def _put_down(self, home: VisitedDatabase) -> None:
+    def _save(self, home: VisitedDatabase) -> None:
         for key in self._changed:
             home.put(_time(self._schema.time_of(key)) + key, self.get(key))
         self._changed.clear()

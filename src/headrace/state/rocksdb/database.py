@@ -38,7 +38,7 @@ class Database:
         tune = context.config["rocksdb.config.setter"]
         if tune is not None:
             tune(name, options, context.config.originals)
-        # A task that is put down between batches has databases that can go back.
+        # A task whose state has versions has databases that can go back.
         visited = getattr(context, "databases", None)
         if visited is not None:
             return visited.open(name, options)  # type: ignore[no-any-return]

@@ -58,7 +58,7 @@ class TaskDatabases:
         return self._open(name, self._directory / "rocksdb" / name, options)
 
     def open_in_memory(self, name: str) -> VisitedDatabase:
-        """The database that a store in memory is put down in."""
+        """The database that a store in memory is saved to."""
         # The name of such a store may hold characters that no file name may have.
         file_name = hashlib.sha256(name.encode()).hexdigest()[:32]
         return self._open(name, self._memory / file_name, raw_options())
