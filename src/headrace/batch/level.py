@@ -92,8 +92,15 @@ class Level:
             yield from sent
         if self._left_seconds is not None:
             self._left_seconds = max(0.0, self._left_seconds - result.reading_seconds)
-        data = msgspec.msgpack.encode(result)
-        yield Parcel(number, Kind.RESULT, self._number, self._number, number, 0, "", request.attempt, data)
+        yield Parcel(
+            number,
+            Kind.RESULT,
+            self._number,
+            sent_at=self._number,
+            sender=number,
+            attempt=request.attempt,
+            data=msgspec.msgpack.encode(result),
+        )
 
 
 class _Inbox:

@@ -1,7 +1,7 @@
 """What a batch reads: ranges of offsets, from what is committed to the end of the log or as far as the limit allows.
 
 A range is an upper bound. A task takes the records of its partitions in order of time and stops when its time is up or,
-as Kafka's does, when a partition runs dry of which there is more (``OffsetRange.lag`` is above 0): what it did not take
+as Kafka's does, when a partition runs dry of which there is more (``ReadRange.lag`` is above 0): what it did not take
 stays for the next batch.
 """
 
@@ -15,7 +15,7 @@ from headrace.records import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class OffsetRange:
+class ReadRange:
     """The offsets from ``start`` up to, not including, ``end`` of one partition. Some may have no record."""
 
     topic: str
@@ -57,7 +57,7 @@ class LostRecords:
 class BatchPlan:
     """One batch. Partitions with nothing to read are left out, unless their position is still to be committed."""
 
-    ranges: tuple[OffsetRange, ...] = ()
+    ranges: tuple[ReadRange, ...] = ()
     lost: tuple[LostRecords, ...] = ()
     due: tuple[int, ...] = ()
     """The numbers of tasks that are visited even if they read nothing."""
@@ -127,6 +127,6 @@ def _level(waiting: Sequence[int], budget: int) -> int:
     raise AssertionError("not reached: there is more waiting than the budget")
 
 
-def _range(state: PartitionState, position: ReadPosition, size: int) -> OffsetRange:
+def _range(state: PartitionState, position: ReadPosition, size: int) -> ReadRange:
     start = position.offset
-    return OffsetRange(state.topic, state.partition, start, start + size, state.log_end, position.is_reset)
+    return ReadRange(state.topic, state.partition, start, start + size, state.log_end, position.is_reset)

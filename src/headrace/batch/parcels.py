@@ -27,16 +27,16 @@ class Parcel(NamedTuple):
     kind: int
     level: int
     """The level at which it is opened; for results the one they come from."""
-    sent_at: int
+    sent_at: int = 0
     """The level of the visit that sent it."""
-    sender: int
+    sender: int = 0
     """The number of the task that sent it."""
-    sequence: int
+    sequence: int = 0
     """How many the visit had sent before."""
-    topic: str
-    attempt: str
+    topic: str = ""
+    attempt: str = ""
     """Which try of the sender's visit this comes from."""
-    data: bytes
+    data: bytes = b""
 
     @property
     def place(self) -> tuple[int, int, int]:

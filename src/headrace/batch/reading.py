@@ -12,7 +12,7 @@ from headrace.application.deleted_topics import deleted_sources
 from headrace.application.kafka_streams import repartition_ranges
 from headrace.application.positions import PartitionState
 from headrace.application.task_id import TaskId
-from headrace.batch.offsets import BatchPlan, LostRecords, OffsetRange, plan_batch
+from headrace.batch.offsets import BatchPlan, LostRecords, ReadRange, plan_batch
 from headrace.batch.parcels import Kind, Parcel
 from headrace.broker.port import TopicPartition
 from headrace.errors import UnknownTopicError
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 class Reading(msgspec.Struct, frozen=True, array_like=True):
     """What one visit reads, and what it cannot read any more."""
 
-    ranges: tuple[OffsetRange, ...] = ()
+    ranges: tuple[ReadRange, ...] = ()
     lost: tuple[LostRecords, ...] = ()
 
 
 class Planner:
     """Plans the batches of an application as it is laid out."""
 
-    def __init__(self, application: Application, unread: Sequence[OffsetRange] = ()) -> None:
+    def __init__(self, application: Application, unread: Sequence[ReadRange] = ()) -> None:
         """``unread``: what ``unread_repartitions`` found."""
         self._application = application
         self._unread = {(each.topic, each.partition): each for each in unread}
@@ -56,7 +56,7 @@ class Planner:
         """What each task is given at the levels at which it reads something or may fire punctuations."""
         topics, levels = self._application.topics, self._application.levels
         numbers = {task: number for number, task in enumerate(self._tasks)}
-        ranges: dict[tuple[int, int], list[OffsetRange]] = {
+        ranges: dict[tuple[int, int], list[ReadRange]] = {
             (number, visit.level): []
             for number in plan.due
             for visit in levels.visits_of(self._tasks[number].subtopology)
@@ -66,11 +66,11 @@ class Planner:
             ranges.setdefault((number, levels.level_of(each.topic)), []).append(each)
         lost = {(each.topic, each.partition): each for each in plan.lost}
         return [
-            Parcel(number, Kind.READING, level, 0, number, 0, "", "", _packed(found, lost))
+            Parcel(number, Kind.READING, level, sender=number, data=_packed(found, lost))
             for (number, level), found in ranges.items()
         ]
 
-    def _left_unread(self, log: Log) -> Iterator[OffsetRange]:
+    def _left_unread(self, log: Log) -> Iterator[ReadRange]:
         """All of it goes into the first batch, whatever the limit: what that batch sends comes after it."""
         if self._unread:
             committed = log.committed(self._application.id)
@@ -119,16 +119,16 @@ class Planner:
                 yield number
 
 
-def unread_repartitions(application: Application, log: Log) -> list[OffsetRange]:
+def unread_repartitions(application: Application, log: Log) -> list[ReadRange]:
     """What Kafka Streams wrote to repartition topics of the application and has not read."""
     found = repartition_ranges(application, log, log.committed(application.id))
-    return [OffsetRange(topic, number, start, end, end) for topic, number, start, end in found if start < end]
+    return [ReadRange(topic, number, start, end, end) for topic, number, start, end in found if start < end]
 
 
-def _is_read(committed: OffsetAndMetadata | None, unread: OffsetRange) -> bool:
+def _is_read(committed: OffsetAndMetadata | None, unread: ReadRange) -> bool:
     return committed is not None and committed.offset >= unread.end
 
 
-def _packed(ranges: Iterable[OffsetRange], lost: Mapping[TopicPartition, LostRecords]) -> bytes:
+def _packed(ranges: Iterable[ReadRange], lost: Mapping[TopicPartition, LostRecords]) -> bytes:
     gone = (lost.get((each.topic, each.partition)) for each in ranges)
     return msgspec.msgpack.encode(Reading(tuple(ranges), tuple(each for each in gone if each is not None)))

@@ -18,7 +18,7 @@ from headrace.processors.columns import Columns, RecordColumns
 from headrace.records import RawRecord
 
 if TYPE_CHECKING:
-    from headrace.batch.offsets import OffsetRange
+    from headrace.batch.offsets import ReadRange
     from headrace.batch.visit_contract import VisitRequest
     from headrace.broker.port import Log
     from headrace.task.stream_task import StreamTask
@@ -98,12 +98,12 @@ class TaskInput:
             known.pause()
         self.seconds = time.monotonic() - begin
 
-    def next_offset(self, read: OffsetRange) -> int:
+    def next_offset(self, read: ReadRange) -> int:
         """What to commit of a range: the offset of the first record that was not processed, else its end."""
         place = (read.topic, read.partition)
         return self._waits_at(place) if place in self._ranges else read.end
 
-    def _go_on(self, ranges: Iterable[OffsetRange]) -> None:
+    def _go_on(self, ranges: Iterable[ReadRange]) -> None:
         """Go on where the last visit ended; where that is not where the ranges begin, nothing that waits counts."""
         given = {(each.topic, each.partition): each for each in ranges}
         if not all(self._fits(place, given.get(place)) for place in self._ranges):
@@ -113,7 +113,7 @@ class TaskInput:
         for place, each in given.items():
             self._ranges[place].end = each.end
 
-    def _fits(self, place: TopicPartition, given: OffsetRange | None) -> bool:
+    def _fits(self, place: TopicPartition, given: ReadRange | None) -> bool:
         known = self._ranges[place]
         if given is None:
             return self._waits_at(place) == known.end
@@ -168,7 +168,7 @@ class TaskInput:
 class _Range:
     """What is left of a range of a topic: in memory, and behind that in the log."""
 
-    def __init__(self, broker: Log, given: OffsetRange) -> None:
+    def __init__(self, broker: Log, given: ReadRange) -> None:
         self._broker = broker
         self._place = given.topic, given.partition
         self._waiting: list[RawRecord] = []

@@ -186,7 +186,7 @@ class _Host:
                 raise
             except Exception as error:
                 # As a parcel, so that Spark does not try it again.
-                held.append(Parcel(0, ParcelKind.FAILURE, number, number, 0, 0, "", "", pack_failure(error)))
+                held.append(Parcel(0, ParcelKind.FAILURE, number, sent_at=number, data=pack_failure(error)))
                 incoming.skip()
             for parcel in held:
                 wire.send_parcel(parcel)

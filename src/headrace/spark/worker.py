@@ -92,7 +92,7 @@ class FirstImports:
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """As many parcels as come batches, for nobody."""
         opener(self._address)
-        return to_batches(Parcel(0, ParcelKind.RESULT, 0, 0, 0, 0, "", "", b"") for _ in batches)
+        return to_batches(Parcel(0, ParcelKind.RESULT, level=0) for _ in batches)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import pytest
 
 from headrace.application.positions import PartitionState
 from headrace.application.resets import DEFAULT, Reset, ResetPolicy
-from headrace.batch.offsets import BatchPlan, LostRecords, OffsetRange, fair_shares, plan_batch
+from headrace.batch.offsets import BatchPlan, LostRecords, ReadRange, fair_shares, plan_batch
 from headrace.config import StreamsConfig
 from headrace.errors import OffsetError
 
@@ -76,7 +76,7 @@ def test_the_limit_is_a_setting() -> None:
 @pytest.mark.parametrize(("policy", "start"), [(EARLIEST, 3), (LATEST, 9)])
 def test_without_a_committed_offset_the_policy_decides(policy: ResetPolicy, start: int) -> None:
     (planned,) = plan_batch([state("a", None, (3, 9), reset=policy)], now_ms=0).ranges
-    assert planned == OffsetRange("a", 0, start, 9, 9, is_reset=True)
+    assert planned == ReadRange("a", 0, start, 9, 9, is_reset=True)
 
 
 def test_a_position_that_was_found_is_committed_even_if_there_is_nothing_to_read() -> None:
@@ -124,7 +124,7 @@ def test_records_that_were_deleted_unread_are_an_error(policy: ResetPolicy) -> N
 @pytest.mark.parametrize(("policy", "start"), [(EARLIEST, 5), (LATEST, 9)])
 def test_a_policy_that_was_asked_for_goes_on_and_the_loss_is_reported(policy: ResetPolicy, start: int) -> None:
     plan = plan_batch([state("a", 1, (5, 9), reset=policy)], now_ms=0)
-    assert plan.ranges == (OffsetRange("a", 0, start, 9, 9, is_reset=True),)
+    assert plan.ranges == (ReadRange("a", 0, start, 9, 9, is_reset=True),)
     assert plan.lost == (LostRecords("a", 0, 1, 5),)
 
 

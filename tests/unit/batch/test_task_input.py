@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import StreamsBuilder
-from headrace.batch.offsets import OffsetRange
+from headrace.batch.offsets import ReadRange
 from headrace.batch.task_input import TaskInput
 from headrace.config import StreamsConfig
 from headrace.records import NO_HEADERS, RawRecord
@@ -77,7 +77,7 @@ class _Fed:
         self, starts: dict[str, int], ends: dict[str, int], lags: dict[str, int], seconds: float | None = None
     ) -> dict[str, int]:
         """What is to be committed after it."""
-        ranges = [OffsetRange(each, 0, starts[each], ends[each], ends[each] + lags.get(each, 0)) for each in starts]
+        ranges = [ReadRange(each, 0, starts[each], ends[each], ends[each] + lags.get(each, 0)) for each in starts]
         reading, place = SimpleNamespace(ranges=ranges), SimpleNamespace(partition=0)
         request: Any = SimpleNamespace(before=None, reading=reading, records={}, task=place)
         self.task.go_on()
