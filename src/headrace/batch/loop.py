@@ -71,7 +71,7 @@ class BatchLoop:
                 self._changed.notify_all()
 
     def _rest(self, asked: int) -> None:
-        """Nothing is due: whoever asked before it was looked for may know."""
+        """Nothing was due: tell those who had asked before it was looked for, and wait."""
         with self._changed:
             self._answered = asked
             self._changed.notify_all()

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _MOST_RECORDS, _MOST_IN_COLUMNS = 4096, 32768
 """Records in a piece. In columns, the more there are, the more share a key."""
 _FEWEST_RECORDS = 16
-"""Before it is known how long they take."""
+"""Also in the first piece, when nobody knows yet how long they take."""
 _GROWTH = 4
 _PIECES = 8
-"""In about so many pieces the time of a visit is used up. It can end between two of them."""
+"""The time of a visit is for about so many pieces. It can end between two of them."""
 _PATIENCE = 20
-"""Times as long as otherwise a task reads that was sent records: what is before them in time is to be processed first.
-What was sent exists in this batch only."""
+"""A task that was sent records may read so many times as long: they exist in this batch only, and what comes before
+them in time has to be processed first."""
 _JOINED_CHUNKS = 8
 _TICK = 1e-6
 
@@ -104,7 +104,7 @@ class TaskInput:
         return self._waits_at(place) if place in self._ranges else read.end
 
     def _go_on(self, ranges: Iterable[ReadRange]) -> None:
-        """Go on where the last visit ended; where that is not where the ranges begin, nothing that waits counts."""
+        """Go on where the last visit ended; where the ranges begin elsewhere, what waits is forgotten."""
         given = {(each.topic, each.partition): each for each in ranges}
         if not all(self._fits(place, given.get(place)) for place in self._ranges):
             self._task.forget_records()

@@ -60,7 +60,7 @@ def open_broker(where: BrokerConfig | str, *, fsync: Literal["always", "never"] 
 
 
 def opener(address: str) -> Callable[[BrokerConfig], Broker]:
-    """What opens the broker at an address, imported: that takes longer than to open it, and can be done before."""
+    """What opens the broker at an address. To import that takes longer than to open it, and can be done before."""
     return _embedded(address) if address.startswith(_EMBEDDED) else _kafka(address)
 
 

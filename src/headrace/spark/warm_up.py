@@ -1,4 +1,4 @@
-"""A job without work, beside what comes before the first batch: by then has happened what happens once only.
+"""A job without work, beside what comes before the first batch: what happens once in a session has happened by then.
 
 The first job of a session takes seconds: Spark loads classes and compiles its plan, starts the workers, and these
 import what they need. None of that waits for the topics or the lease of an application.

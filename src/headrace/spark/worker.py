@@ -83,7 +83,7 @@ class FirstLevelFunction(LevelFunction):
 
 
 class FirstImports:
-    """Does nothing, in a worker that has imported this module by then. Its hosts have what it has imported."""
+    """Does nothing but import: hosts are forked from workers, and have what these have imported."""
 
     def __init__(self, address: str) -> None:
         """``address`` is that of the broker whose client is imported, too."""

@@ -139,7 +139,7 @@ class StreamTask:
         self._punctuations.schedules.end_of_init()
 
     def go_on(self, punctuated_nodes: Collection[str] | None = None) -> None:
-        """Begin another visit: what waits goes on to wait. The nodes are as for ``start``."""
+        """Begin another visit; records that wait stay. The nodes are as for ``start``."""
         self._punctuations.nodes = punctuated_nodes
 
     def forget_records(self) -> None:

@@ -125,7 +125,7 @@ class VersionedTask:
         self._databases.begin(visit, positions)
 
     def commit(self) -> Commit:
-        """Everything done since ``open`` becomes the version ``visit.target``. Caches are empty then."""
+        """Everything done since the visit began becomes its version ``target``. Caches are empty then."""
         databases, task = self._databases, self.task
         task.prepare_commit()
         task.registry.clear_caches()
@@ -142,7 +142,7 @@ class VersionedTask:
             self._let_go()
 
     def abandon(self) -> None:
-        """Undo what was done since ``open``: nothing of it is kept, and nothing more is sent."""
+        """Undo what was done since the last commit: nothing of it is kept, and nothing more is sent."""
         with suppress(Exception):
             self.task.registry.clear_caches()
         self.task.close_dirty()
