@@ -14,9 +14,9 @@ from typing import Any
 
 from headrace import StreamsBuilder, Topology, serdes
 from headrace.batch.local import LocalEngine
-from headrace.broker.clock import Clock
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import NewRecord
+from headrace.clock import Clock
 from tests.faults.verdict import Model, Pair, check
 
 IS_LONG = os.environ.get("HEADRACE_FAULTS") == "long"

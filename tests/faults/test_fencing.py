@@ -12,8 +12,8 @@ import pytest
 
 from headrace import failpoints
 from headrace.batch.local import LocalEngine
-from headrace.broker.clock import Clock
 from headrace.broker.port import Decision
+from headrace.clock import Clock
 from headrace.errors import FencedError, LeaseHeldError
 from tests.faults.scene import APPLICATION, Scene, topology
 

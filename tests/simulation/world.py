@@ -25,9 +25,9 @@ from rocksdict import Rdict, WriteBatch
 from headrace import failpoints
 from headrace.batch import coordinator
 from headrace.broker import rewriting, staging
-from headrace.broker.clock import Clock
 from headrace.broker.disk import Disk
 from headrace.broker.embedded import EmbeddedBroker
+from headrace.clock import Clock
 from headrace.state import shared_memory
 from headrace.state.rocksdb import undo, visits
 from tests.simulation.database import FakeBatch, FakeDatabase

@@ -40,7 +40,6 @@ from headrace.broker import (
     topics,
 )
 from headrace.broker.catalog import Catalog
-from headrace.broker.clock import Clock
 from headrace.broker.config import BrokerConfig
 from headrace.broker.disk import FILE_MODE, Disk, explained, make_private_directory
 from headrace.broker.leases import CatalogLease
@@ -59,6 +58,7 @@ from headrace.broker.port import (
 )
 from headrace.broker.staging import SegmentStage, StagedSegment, StagedTopic, unpack
 from headrace.broker.topics import Topic
+from headrace.clock import Clock
 from headrace.errors import ArgumentError, BrokerError, CorruptLogError, LeaseHeldError, UnknownTopicError
 from headrace.file_locks import lock
 from headrace.names import check_name

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headrace.broker.catalog import Catalog
-from headrace.broker.clock import Clock
 from headrace.broker.port import Owner
+from headrace.clock import Clock
 from headrace.errors import ArgumentError, FencedError, LeaseHeldError
 from headrace.machine import boot_id
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from headrace.broker.clock import Clock
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.broker.port import Decision, NewRecord
 from headrace.broker.staging import StagedSegment, pack, unpack
+from headrace.clock import Clock
 from headrace.records import RawRecord
 
 BIG = b"x" * 5000
