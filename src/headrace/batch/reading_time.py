@@ -28,3 +28,6 @@ class ReadingTime:
         """For how long the tasks of a batch have read, and worked in all."""
         if working >= _TELLING:
             self.seconds = max(_LEAST, SECONDS * reading / working)
+        elif self.seconds < FIRST:
+            # Too short a time makes batches that never tell: one slow batch must not be remembered for ever.
+            self.seconds = min(FIRST, 2 * self.seconds)

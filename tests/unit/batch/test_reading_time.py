@@ -25,3 +25,12 @@ def test_it_reads_even_if_reading_takes_no_time() -> None:
     time = ReadingTime()
     time.learn(0.0, 10.0)
     assert 0 < time.seconds < 0.1
+
+
+def test_a_slow_batch_is_forgotten_where_those_after_it_are_too_small_to_say_anything() -> None:
+    time = ReadingTime()
+    time.learn(0.001, 10.0)
+    for _ in range(10):
+        # A backlog: all of the time is used, and it is too little to learn from.
+        time.learn(time.seconds, time.seconds + 0.005)
+    assert time.seconds == pytest.approx(SECONDS, rel=0.1)
