@@ -117,7 +117,8 @@ class TaskInput:
         known = self._ranges[place]
         if given is None:
             return self._waits_at(place) == known.end
-        return given.start == self._waits_at(place) and given.end >= known.read_to
+        # A topic that was deleted and made again begins at 0, too: what was committed of the old one went with it.
+        return not given.is_reset and given.start == self._waits_at(place) and given.end >= known.read_to
 
     def _waits_at(self, place: TopicPartition) -> int:
         """The offset of the first record that was not processed."""

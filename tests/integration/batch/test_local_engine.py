@@ -65,6 +65,25 @@ def test_visits_whose_time_is_up_cut_the_input_into_batches_and_change_no_result
     assert final_counts(broker) == WORDS
 
 
+def test_what_waits_of_a_topic_that_is_made_again_is_forgotten(tmp_path: Path) -> None:
+    broker = open_at(tmp_path)
+    builder = StreamsBuilder()
+    builder.stream("early").merge(builder.stream("late")).to("out")
+    for topic in ("early", "late", "out"):
+        broker.create_topic(topic)
+    append(broker, "early", [("k", f"early {number}") for number in range(3)])
+    append(broker, "late", [("k", "of the old topic")], timestamp=100)
+    with HurriedEngine(builder.build(), settings(tmp_path), broker) as engine:
+        engine.run_batch()
+        # It was read, and is processed after what is earlier.
+        broker.delete_topic("late")
+        broker.create_topic("late")
+        append(broker, "late", [("k", "of the new topic"), ("k", "one more")], timestamp=100)
+        engine.run_until_idle()
+    found = [value.decode() for _, value in read(broker, "out") if value]
+    assert found == ["early 0", "early 1", "early 2", "of the new topic", "one more"]
+
+
 def test_tasks_of_one_process_share_the_time_and_what_one_leaves_is_for_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
