@@ -187,9 +187,10 @@ class _Range:
         """Some records; None where there are no more."""
         if not in_columns:
             return self._cut(self._waiting or self._read(), min(most, _MOST_RECORDS))
-        found = self._waiting
-        while len(found) < most and (more := self._read()):
-            found = found + more
+        found, lists = self._waiting, 0
+        # A list has a limit in bytes, too.
+        while len(found) < most and lists < _JOINED_CHUNKS and (more := self._read()):
+            found, lists = found + more, lists + 1
         return RecordColumns.of(self._cut(found, most) or ())
 
     def pause(self) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from headrace import StreamsBuilder
 from headrace.batch.offsets import ReadRange
-from headrace.batch.task_input import TaskInput
+from headrace.batch.task_input import TaskInput, _Range
 from headrace.config import StreamsConfig
 from headrace.records import NO_HEADERS, RawRecord
 from headrace.state.cache import ThreadCache
@@ -167,3 +167,9 @@ def test_a_partition_that_lags_is_waited_for() -> None:
     fed = _Fed(_Log(records, random.Random(1), 2))
     assert fed.visit({"left": 0, "right": 0}, {"left": 2, "right": 4}, {"left": 1}) == {"left": 2, "right": 2}
     assert fed.written == [b"left 1", b"right 2", b"right 3", b"left 5"]
+
+
+def test_a_piece_in_columns_has_no_more_than_a_few_lists_of_which_each_is_limited_in_bytes() -> None:
+    log = _Log({"left": _records("left", list(range(100)))}, random.Random(1), most=1)
+    piece = _Range(log, ReadRange("left", 0, 0, 100, 100)).take(1000, in_columns=True)  # type: ignore[arg-type]
+    assert piece is not None and len(piece) == 8
