@@ -42,8 +42,8 @@ class WarmUp:
 
 
 def _run(session: SparkSession, address: str) -> None:
-    workers = session.sparkContext.defaultParallelism
     try:
+        workers = session.sparkContext.defaultParallelism
         numbers = session.range(0, workers, numPartitions=workers)
         numbers.mapInArrow(FirstImports(address), SCHEMA).toArrow()
     except EXECUTION_ERRORS as error:

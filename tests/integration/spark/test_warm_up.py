@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from py4j.protocol import Py4JError
 
 from headrace.broker.embedded import EmbeddedBroker
 from headrace.spark import warm_up
@@ -49,3 +51,15 @@ def test_what_cannot_be_warmed_is_left_to_the_first_batch(cold: Any, caplog: pyt
         WarmUp(cold, "embedded:").close()
     assert [record.levelname for record in caplog.records] == ["DEBUG"]
     assert "names no directory" in caplog.text
+
+
+def test_a_session_that_was_stopped_meanwhile_is_left_to_the_first_batch(caplog: pytest.LogCaptureFixture) -> None:
+    class Stopped:
+        @property
+        def defaultParallelism(self) -> int:  # noqa: N802
+            raise Py4JError("it was stopped")
+
+    session: Any = SimpleNamespace(sparkContext=Stopped())
+    with caplog.at_level(logging.DEBUG, logger=warm_up.log.name):
+        warm_up._run(session, "embedded:")
+    assert "it was stopped" in caplog.text
