@@ -11,7 +11,13 @@ from headrace.batch.offsets import BatchPlan
 from headrace.batch.order import BatchOrder
 from headrace.batch.parcels import Parcel
 from headrace.batch.reports import BatchReport, BatchUnderWay
-from headrace.errors import HeadraceError, NotDecidedError, TaskCorruptedError, TaskMigratedError
+from headrace.errors import (
+    HeadraceError,
+    NotDecidedError,
+    OffsetOutOfRangeError,
+    TaskCorruptedError,
+    TaskMigratedError,
+)
 from headrace.failpoints import reach
 
 if TYPE_CHECKING:
@@ -96,16 +102,19 @@ class BatchRunner:
     def _decided(self, planned: BatchPlan) -> BatchReport:
         """Run it again where a worker was lost in the middle, or where a task found its local state corrupt.
 
-        That state has been removed then, and comes back from the changelog. Also where the broker did not take it.
+        That state has been removed then, and comes back from the changelog. Also where the broker did not take it, and,
+        planned anew, where retention has removed what it was to read: whether to go on then is for the plan to say.
         """
         for left in reversed(range(_TRIES)):
             batch = self._coordinator.begin(None if self._time is None else self._time.seconds)
             try:
                 return self._coordinator.decide(batch, planned, self._run_job(batch, planned))
-            except (TaskMigratedError, TaskCorruptedError, NotDecidedError) as error:
+            except (TaskMigratedError, TaskCorruptedError, NotDecidedError, OffsetOutOfRangeError) as error:
                 if not left:
                     raise
                 log.warning("running batch %d again: %s", batch.batch_id, error)
+                if isinstance(error, OffsetOutOfRangeError):
+                    planned = self._coordinator.plan()
             finally:
                 self.under_way = None
         raise AssertionError("not reached: the last try returns or raises")

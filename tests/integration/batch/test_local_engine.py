@@ -20,7 +20,7 @@ from headrace.batch.reading_time import ReadingTime
 from headrace.batch.reports import BatchReport
 from headrace.batch.task_input import TaskInput
 from headrace.broker import crash_points
-from headrace.errors import InternalTopicError, LeaseHeldError, MissingSourceTopicError, UpgradeError
+from headrace.errors import InternalTopicError, LeaseHeldError, MissingSourceTopicError, OffsetError, UpgradeError
 from headrace.records import Record
 from headrace.state.rocksdb import visits
 from headrace.state.rocksdb.task_databases import FAILPOINTS
@@ -82,6 +82,40 @@ def test_what_waits_of_a_topic_that_is_made_again_is_forgotten(tmp_path: Path) -
         engine.run_until_idle()
     found = [value.decode() for _, value in read(broker, "out") if value]
     assert found == ["early 0", "early 1", "early 2", "of the new topic", "one more"]
+
+
+@pytest.mark.parametrize("policy", ["earliest", None])
+def test_retention_that_passes_between_the_plan_and_the_reading_is_what_the_reset_policy_says(
+    tmp_path: Path, policy: str | None
+) -> None:
+    broker = open_at(tmp_path)
+    builder = StreamsBuilder()
+    builder.stream("lines").to("out")
+    for topic in ("lines", "out"):
+        broker.create_topic(topic)
+    append(broker, "lines", [("k", str(number)) for number in range(10)])
+    more = {} if policy is None else {"consumer.auto.offset.reset": policy}
+    reports: list[BatchReport] = []
+    limited = settings(tmp_path, **{"max.records.per.batch": 4}, **more)
+    with LocalEngine(builder.build(), limited, broker, on_batch=reports.append) as engine:
+        engine.run_batch()
+        run_job = engine._runner._job
+
+        def job_after_retention(*arguments: Any) -> Any:
+            broker.delete_records({("lines", 0): 7})
+            return run_job(*arguments)
+
+        engine._runner._job = job_after_retention
+        if policy is None:
+            with pytest.raises(OffsetError, match="3 records of lines-0 were deleted before they were read"):
+                engine.run_until_idle()
+        else:
+            engine.run_until_idle()
+    found = [int(value) for _, value in read(broker, "out") if value]
+    assert found == ([0, 1, 2, 3] if policy is None else [0, 1, 2, 3, 7, 8, 9])
+    assert [(lost.start, lost.end) for report in reports for lost in report.lost] == (
+        [] if policy is None else [(4, 7)]
+    )
 
 
 def test_tasks_of_one_process_share_the_time_and_what_one_leaves_is_for_the_others(
