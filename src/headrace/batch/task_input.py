@@ -31,8 +31,8 @@ _GROWTH = 4
 _PIECES = 8
 """The time of a visit is for about so many pieces. It can end between two of them."""
 _PATIENCE = 20
-"""A task that was sent records may read so many times as long: they exist in this batch only, and what comes before
-them in time has to be processed first."""
+"""A task that was sent records may read so many times as long as all tasks otherwise: they exist in this batch only, and
+what comes before them in time has to be processed first, whatever time other tasks have left."""
 _JOINED_CHUNKS = 8
 _TICK = 1e-6
 
@@ -45,6 +45,7 @@ class TaskInput:
     _lags: dict[TopicPartition, int]
     _left: dict[TopicPartition, list[_Range | _Sent]]
     _sent: set[TopicPartition]
+    _patience: float
 
     def __init__(self, task: StreamTask, broker: Log, repartition_topics: Iterable[str]) -> None:
         self._task = task
@@ -70,6 +71,7 @@ class TaskInput:
             # What Kafka Streams left in a repartition topic comes first, as it would there.
             self._left.setdefault(place, []).append(_Sent(self.repartition_ends, place, spool))
         self._sent = {place for place in self._left if place[0] in self._repartition_topics}
+        self._patience = (request.batch.reading_seconds or 0.0) * _PATIENCE
 
     def lag_of(self, partition: TopicPartition) -> int:
         """How much may still come."""
@@ -81,7 +83,9 @@ class TaskInput:
         Also stops when a partition is used up here but has more in its topic.
         """
         task, begin = self._task, time.monotonic()
-        end = inf if seconds is None else begin + seconds * (_PATIENCE if self._sent else 1)
+        if self._sent and seconds is not None:
+            seconds = self._patience
+        end = inf if seconds is None else begin + seconds
         while self._refill(begin, seconds) or (task.has_records and task.is_processable(now_ms)):
             # A task with one partition has nothing else to wait for.
             if task.has_one_partition or (not self._left and not any(self._lags.values())):

@@ -142,6 +142,32 @@ def test_tasks_of_one_process_share_the_time_and_what_one_leaves_is_for_the_othe
     assert given == pytest.approx([1.0 / 4, 0.8 / 3, 0.0, 0.0])
 
 
+def test_what_is_before_records_that_were_sent_is_read_though_other_tasks_have_used_up_the_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def feed(input: Any, now_ms: int, seconds: float) -> None:
+        fed(input, now_ms, seconds)
+        input.seconds = 5.0
+
+    fed = TaskInput.feed
+    monkeypatch.setattr(TaskInput, "feed", feed)
+    builder = StreamsBuilder()
+    table = builder.table("names")
+    orders = builder.stream("orders").select_key(lambda key, name: name)
+    orders.left_join(table, lambda order, name: f"{order} {name}").to("named")
+    broker = open_at(tmp_path)
+    for topic in ("orders", "names", "named"):
+        broker.create_topic(topic, 4)
+    append(broker, "names", [(f"k{n}", f"v{n}") for n in range(200)])
+    append(broker, "orders", [(None, f"k{n}") for n in range(0, 200, 10)], timestamp=1000)
+    time = ReadingTime()
+    time.seconds = 1.0
+    with LocalEngine(builder.build(), settings(tmp_path), broker, time=time) as engine:
+        engine.run_until_idle()
+    found = {value.decode() for _, value in read(broker, "named") if value}
+    assert found == {f"k{n} v{n}" for n in range(0, 200, 10)}
+
+
 def test_a_setting_says_how_much_a_batch_reads_whatever_its_time_is(tmp_path: Path) -> None:
     broker = open_at(tmp_path)
     broker.create_topic("lines")

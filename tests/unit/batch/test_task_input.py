@@ -79,7 +79,8 @@ class _Fed:
         """What is to be committed after it."""
         ranges = [ReadRange(each, 0, starts[each], ends[each], ends[each] + lags.get(each, 0)) for each in starts]
         reading, place = SimpleNamespace(ranges=ranges), SimpleNamespace(partition=0)
-        request: Any = SimpleNamespace(before=None, reading=reading, records={}, task=place)
+        batch = SimpleNamespace(reading_seconds=seconds)
+        request: Any = SimpleNamespace(before=None, reading=reading, records={}, task=place, batch=batch)
         self.task.go_on()
         self.input.begin(request)
         self.input.feed(0, seconds)
