@@ -20,6 +20,7 @@ from headrace.batch.reading_time import ReadingTime
 from headrace.batch.reports import BatchReport
 from headrace.batch.task_input import TaskInput
 from headrace.broker import crash_points
+from headrace.broker.embedded import EmbeddedBroker
 from headrace.errors import InternalTopicError, LeaseHeldError, MissingSourceTopicError, OffsetError, UpgradeError
 from headrace.records import Record
 from headrace.state.rocksdb import visits
@@ -88,7 +89,7 @@ def test_what_waits_of_a_topic_that_is_made_again_is_forgotten(tmp_path: Path) -
 def test_retention_that_passes_between_the_plan_and_the_reading_is_what_the_reset_policy_says(
     tmp_path: Path, policy: str | None
 ) -> None:
-    broker = open_at(tmp_path)
+    broker = EmbeddedBroker(tmp_path / "broker", fsync=False)
     builder = StreamsBuilder()
     builder.stream("lines").to("out")
     for topic in ("lines", "out"):
