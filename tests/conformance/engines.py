@@ -7,14 +7,11 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
-from unittest import mock
 
 from headrace import Topology
 from headrace.application.layout import Application
-from headrace.batch import task_input
 from headrace.batch.local import LocalEngine
 from headrace.batch.reading_time import ReadingTime
-from headrace.batch.reports import BatchReport
 from headrace.broker import open_broker
 from headrace.broker.port import Broker
 from tests.conformance.kafka_broker import kafka_broker, wait_for_markers
@@ -81,10 +78,6 @@ class HurriedEngine(LocalEngine):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, time=_NoTime(), **more)
-
-    def run_batch(self) -> BatchReport | None:
-        with mock.patch.object(task_input, "_FEWEST_RECORDS", 1):
-            return super().run_batch()
 
 
 class _NoTime(ReadingTime):

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TypeAlias
 
 from headrace.batch.parcels import Parcel
 
 MEMORY_BYTES = 32 << 20
+
+_Held: TypeAlias = tuple[Parcel, int, int]
+"""A parcel without what is in it, and where that begins and how large it is."""
+
+
+def _place(held: _Held) -> tuple[int, int, int]:
+    return held[0].place
 
 
 class Spool:
@@ -15,7 +24,7 @@ class Spool:
 
     def __init__(self, memory_bytes: int = MEMORY_BYTES) -> None:
         self._file = tempfile.SpooledTemporaryFile(max_size=memory_bytes)  # noqa: SIM115
-        self._held: list[tuple[Parcel, int, int]] = []
+        self._held: list[_Held] = []
         self._end = 0
 
     def add(self, parcel: Parcel) -> None:
@@ -25,7 +34,15 @@ class Spool:
         self._end += len(parcel.data)
 
     def __iter__(self) -> Iterator[Parcel]:
-        for parcel, start, size in sorted(self._held, key=lambda held: held[0].place):
+        return self._read(sorted(self._held, key=_place))
+
+    def by_sender(self) -> list[Iterator[Parcel]]:
+        """The same sender by sender, to be read side by side."""
+        held = sorted(self._held, key=lambda each: (each[0].sender, _place(each)))
+        return [self._read(list(sent)) for _, sent in groupby(held, key=lambda each: each[0].sender)]
+
+    def _read(self, held: Iterable[_Held]) -> Iterator[Parcel]:
+        for parcel, start, size in held:
             self._file.seek(start)
             yield parcel._replace(data=self._file.read(size))
 

@@ -12,6 +12,8 @@ from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from headrace.batch import payloads
+from headrace.batch.merging import merged_by_time
+from headrace.batch.parcels import Parcel
 from headrace.batch.spool import Spool
 from headrace.broker.port import TopicPartition
 from headrace.processors.columns import Columns, RecordColumns
@@ -25,14 +27,14 @@ if TYPE_CHECKING:
 
 _MOST_RECORDS, _MOST_IN_COLUMNS = 4096, 32768
 """Records in a piece. In columns, the more there are, the more share a key."""
-_FEWEST_RECORDS = 16
-"""Also in the first piece, when nobody knows yet how long they take."""
+_FEWEST_RECORDS = 1
+"""Also in the first piece of a visit, when nobody knows yet how long they take."""
 _GROWTH = 4
 _PIECES = 8
 """The time of a visit is for about so many pieces. It can end between two of them."""
 _PATIENCE = 20
-"""A task that was sent records may read so many times as long as all tasks otherwise: they exist in this batch only, and
-what comes before them in time has to be processed first, whatever time other tasks have left."""
+"""A task that was sent records may read so many times as long as all tasks otherwise: they exist in this batch only,
+and what comes before them in time has to be processed first, whatever time other tasks have left."""
 _JOINED_CHUNKS = 8
 _TICK = 1e-6
 
@@ -46,13 +48,13 @@ class TaskInput:
     _left: dict[TopicPartition, list[_Range | _Sent]]
     _sent: set[TopicPartition]
     _patience: float
+    _piece: int
 
     def __init__(self, task: StreamTask, broker: Log, repartition_topics: Iterable[str]) -> None:
         self._task = task
         self._broker = broker
         self._repartition_topics = frozenset(repartition_topics)
         self._ranges: dict[TopicPartition, _Range] = {}
-        self._piece = _FEWEST_RECORDS
         self.count = 0
         """How many records of topics the visit has read."""
         self.seconds = 0.0
@@ -61,7 +63,7 @@ class TaskInput:
 
     def begin(self, request: VisitRequest) -> None:
         """Give the task what ``request`` says from now on."""
-        self.count = 0
+        self.count, self._piece = 0, _FEWEST_RECORDS
         self.repartition_ends = {} if request.before is None else dict(request.before.repartition_ends)
         self._go_on(each for each in request.reading.ranges if each.size)
         self._lags = {(each.topic, each.partition): each.lag for each in request.reading.ranges}
@@ -69,7 +71,8 @@ class TaskInput:
         for topic, spool in request.records.items():
             place = (topic, request.task.partition)
             # What Kafka Streams left in a repartition topic comes first, as it would there.
-            self._left.setdefault(place, []).append(_Sent(self.repartition_ends, place, spool))
+            sent = _Sent(self.repartition_ends, place, spool, in_columns=self._task.takes_columns(place))
+            self._left.setdefault(place, []).append(sent)
         self._sent = {place for place in self._left if place[0] in self._repartition_topics}
         self._patience = (request.batch.reading_seconds or 0.0) * _PATIENCE
 
@@ -221,19 +224,37 @@ class _Range:
 class _Sent:
     """The records that were sent to a repartition topic, with the offsets that the reader gives them."""
 
-    def __init__(self, ends: dict[str, int], place: TopicPartition, spool: Spool) -> None:
+    def __init__(self, ends: dict[str, int], place: TopicPartition, spool: Spool, *, in_columns: bool) -> None:
         """``ends`` has the next offset of each repartition topic; it goes on with what is taken."""
-        self._columns = _numbered(ends, place, spool)
+        senders = spool.by_sender()
+        if in_columns or len(senders) == 1:
+            # What is counted over a whole batch at once has no order of time.
+            self._pieces = _numbered(ends, place, spool)
+        else:
+            self._pieces = _merged(ends, place, senders)
 
-    def take(self, most: int, *, in_columns: bool) -> Columns | None:
+    def take(self, most: int, *, in_columns: bool) -> Piece | None:
         """Some records, as they came; None where there are no more."""
-        return next(self._columns, None)
+        return next(self._pieces, None)
 
 
-def _numbered(ends: dict[str, int], place: TopicPartition, spool: Spool) -> Iterator[Columns]:
+def _numbered(ends: dict[str, int], place: TopicPartition, spool: Spool) -> Iterator[Piece]:
     topic = place[0]
     for _, parcels in groupby(spool, lambda parcel: parcel.place[:2]):
         while chunks := [parcel.data for parcel in islice(parcels, _JOINED_CHUNKS)]:
             for columns in payloads.columns_in(chunks, *place, ends.get(topic, 0)):
                 ends[topic] = columns.offsets[-1] + 1
                 yield columns
+
+
+def _merged(ends: dict[str, int], place: TopicPartition, senders: Iterable[Iterator[Parcel]]) -> Iterator[Piece]:
+    topic = place[0]
+    sent = [_columns_of(parcels, place) for parcels in senders]
+    for records in merged_by_time(sent, ends.get(topic, 0)):
+        ends[topic] = records[-1][2] + 1
+        yield records
+
+
+def _columns_of(parcels: Iterator[Parcel], place: TopicPartition) -> Iterator[Columns]:
+    for parcel in parcels:
+        yield from payloads.columns_in([parcel.data], *place, 0)

@@ -60,3 +60,21 @@ def test_each_window_of_a_long_past_has_one(tmp_path: Path, windows: Any, starts
 
     found = [int(key[1:]) for key, _ in read(broker, "out") if key is not None and key.startswith(b"k")]
     assert sorted(found) == sorted(starts(times))
+
+
+def test_no_record_is_late_because_another_partition_was_read_before_its_own(tmp_path: Path) -> None:
+    builder = StreamsBuilder()
+    grouped = builder.stream("in").group_by(lambda key, word: word).windowed_by(TimeWindows(1000))
+    counts = grouped.count().to_stream(lambda window, count: f"{window.key}{window.start}")
+    counts.to("out", value_serde=serdes.long())
+    broker = open_at(tmp_path)
+    broker.create_topic("in", 3)
+    times = range(START, START + 300_000, 100)
+    broker.append(NewRecord("in", None, b"ab"[at % 2 :][:1], time, partition=at % 3) for at, time in enumerate(times))
+
+    with LocalEngine(builder.build(), settings(tmp_path), broker) as engine:
+        report = engine.run_batch()
+
+    assert report is not None and report.dropped == {}
+    last = {key: int.from_bytes(value, "big") for key, value in read(broker, "out") if key and value}
+    assert set(last.values()) == {5} and sum(last.values()) == len(times)

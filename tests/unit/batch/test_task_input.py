@@ -149,7 +149,7 @@ def test_what_was_read_ahead_is_not_read_again() -> None:
 def test_what_waits_is_forgotten_where_the_next_range_begins_elsewhere(start: int) -> None:
     records = {"left": _records("left", list(range(50))), "right": []}
     fed = _Fed(_Log(records, random.Random(1), 1000))
-    assert fed.visit({"left": 0}, {"left": 50}, {}, _NO_TIME) == {"left": 16}
+    assert fed.visit({"left": 0}, {"left": 50}, {}, _NO_TIME) == {"left": 1}
     fed.written.clear()
     assert fed.visit({"left": start}, {"left": 50}, {}) == {"left": 50}
     assert fed.written == [f"left {at}".encode() for at in range(start, 50)]
@@ -158,8 +158,8 @@ def test_what_waits_is_forgotten_where_the_next_range_begins_elsewhere(start: in
 def test_what_waits_is_forgotten_where_the_next_range_ends_before_it() -> None:
     records = {"left": _records("left", list(range(50))), "right": []}
     fed = _Fed(_Log(records, random.Random(1), 1000))
-    assert fed.visit({"left": 0}, {"left": 50}, {}, _NO_TIME) == {"left": 16}
-    assert fed.visit({"left": 16}, {"left": 20}, {"left": 30}) == {"left": 20}
+    assert fed.visit({"left": 0}, {"left": 50}, {}, _NO_TIME) == {"left": 1}
+    assert fed.visit({"left": 1}, {"left": 20}, {"left": 30}) == {"left": 20}
     assert len(fed.written) == 20
 
 
