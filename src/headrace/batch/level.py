@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 read_result = msgspec.msgpack.Decoder(VisitResult).decode
 _read_reading = msgspec.msgpack.Decoder(Reading).decode
 _YOUNG_OBJECTS = 50_000
+_LEAST_SHARE = 0.25
+"""So much of its part a task gets in any case: one whose records take long does not leave the others none."""
 
 
 class Level:
@@ -48,6 +50,7 @@ class Level:
         self._clock = clock
         self._global_stores = global_stores
         self._left_seconds = batch.reading_seconds
+        self._least_seconds = 0.0
 
     def run(self, parcels: Iterable[Parcel]) -> Iterator[Parcel]:
         """Visit the tasks that parcels came for; yields what goes to the next level.
@@ -60,12 +63,15 @@ class Level:
                 inbox.take(parcel)
                 if not parcel.is_opened_at(self._number):
                     yield parcel
+            self._least_seconds = _LEAST_SHARE * (self._left_seconds or 0.0) / max(1, len(inbox.readings))
             for number in sorted(inbox.numbers):
                 yield from self._visit(number, inbox)
 
     def _share(self, inbox: _Inbox) -> float | None:
-        """For how long the next task may read: those that read divide what is left."""
-        return None if self._left_seconds is None else self._left_seconds / max(1, len(inbox.readings))
+        """For how long the next task may read: those that read divide what is left, or get what each has at least."""
+        if self._left_seconds is None:
+            return None
+        return max(self._least_seconds, self._left_seconds / max(1, len(inbox.readings)))
 
     def _visit(self, number: int, inbox: _Inbox) -> Iterator[Parcel]:
         task = self._task_ids[number]
