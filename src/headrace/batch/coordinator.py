@@ -149,7 +149,8 @@ class Coordinator:
         offsets = offsets_by_partition(row for result in results for row in result.offsets)
         decision = Decision(self.application.id, batch.epoch, batch.batch_id, staged, offsets, notes, plan.begins)
         self._make_count(decision, visited)
-        return self._report(batch, results)
+        has_advanced = not plan.ranges or any(at.offset != plan.begins.get(place) for place, at in offsets.items())
+        return self._report(batch, results, has_advanced=has_advanced)
 
     def publish(self) -> None:
         """Wait until readers see everything that is decided."""
@@ -183,7 +184,7 @@ class Coordinator:
         except HeadraceError as error:
             log.warning("what %s decided last is published by its next start: %s", self.lease.application, error)
 
-    def _report(self, batch: BatchOrder, results: list[VisitResult]) -> BatchReport:
+    def _report(self, batch: BatchOrder, results: list[VisitResult], *, has_advanced: bool) -> BatchReport:
         dropped: Counter[str] = Counter()
         restored: Counter[tuple[str, str, int]] = Counter()
         for result in results:
@@ -202,6 +203,7 @@ class Coordinator:
             restored=restored,
             reading_seconds=sum(result.reading_seconds for result in results),
             working_seconds=sum(result.working_seconds for result in results),
+            has_advanced=has_advanced,
             lost=tuple(lost for result in results for lost in result.lost),
         )
 

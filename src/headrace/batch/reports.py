@@ -38,5 +38,7 @@ class BatchReport:
     """For how long its tasks fed on topics, all together."""
     working_seconds: float = 0.0
     """For how long they worked in all."""
+    has_advanced: bool = True
+    """Whether more is committed now, unless there was nothing to read."""
     lost: tuple[LostRecords, ...] = ()
     """Records that were deleted before they were read."""

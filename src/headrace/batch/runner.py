@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from headrace.batch.reading_time import ReadingTime
 
 log = logging.getLogger(__name__)
+_pause = time.sleep
 
 BEFORE_JOB, AFTER_JOB, AFTER_COMMIT = "batch.before-job", "batch.after-job", "batch.after-commit"
 """Failpoints."""
@@ -33,6 +35,8 @@ Job: TypeAlias = Callable[[BatchOrder, list[Parcel]], Iterable[Parcel]]
 """Runs the tasks of a batch, level by level, given what they read; what comes back is for the decision."""
 
 _TRIES = 3
+_PAUSE_SECONDS = 0.05
+"""After a batch whose tasks all wait for a partition that is idle (``max.task.idle.ms``): only time helps them."""
 
 
 class BatchRunner:
@@ -77,6 +81,8 @@ class BatchRunner:
             self._time.learn(report.reading_seconds, report.working_seconds)
         self.count += 1
         self._on_batch(report)
+        if not report.has_advanced:
+            _pause(_PAUSE_SECONDS)
         return report
 
     def publish(self) -> None:

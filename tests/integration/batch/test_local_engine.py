@@ -15,6 +15,7 @@ import pytest
 from rocksdict import Rdict
 
 from headrace import Processor, StreamsBuilder, stores
+from headrace.batch import runner
 from headrace.batch.local import LocalEngine
 from headrace.batch.reading_time import ReadingTime
 from headrace.batch.reports import BatchReport
@@ -140,7 +141,7 @@ def test_tasks_of_one_process_share_the_time_and_what_one_leaves_is_for_the_othe
     time.seconds = 1.0
     with LocalEngine(builder.build(), settings(tmp_path), broker, time=time) as engine:
         engine.run_batch()
-    assert given == pytest.approx([1.0 / 4, 0.8 / 3, 0.0, 0.0])
+    assert given == pytest.approx([1.0 / 4, 0.8 / 3, 0.25 / 4, 0.25 / 4])
 
 
 def test_what_is_before_records_that_were_sent_is_read_though_other_tasks_have_used_up_the_time(
@@ -167,6 +168,27 @@ def test_what_is_before_records_that_were_sent_is_read_though_other_tasks_have_u
         engine.run_until_idle()
     found = {value.decode() for _, value in read(broker, "named") if value}
     assert found == {f"k{n} v{n}" for n in range(0, 200, 10)}
+
+
+def test_tasks_that_wait_for_an_idle_partition_let_time_pass_between_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = StreamsBuilder()
+    builder.stream("left").merge(builder.stream("right")).to("out")
+    broker = open_at(tmp_path)
+    for topic in ("left", "right", "out"):
+        broker.create_topic(topic)
+    append(broker, "left", LINES)
+    now, pauses = 0, list[float]()
+    waiting = settings(tmp_path, **{"max.task.idle.ms": 1000})
+    with LocalEngine(builder.build(), waiting, broker, clock=lambda: now) as engine:
+        monkeypatch.setattr(runner, "_pause", pauses.append)
+        for _ in range(3):
+            assert engine.run_batch() is not None
+        assert len(pauses) == 3 and read(broker, "out") == []
+        now = 2000
+        assert engine.run_until_idle() == 1
+    assert len(pauses) == 3 and len(read(broker, "out")) == len(LINES)
 
 
 def test_a_setting_says_how_much_a_batch_reads_whatever_its_time_is(tmp_path: Path) -> None:
