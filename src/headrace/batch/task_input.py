@@ -32,9 +32,6 @@ _FEWEST_RECORDS = 1
 _GROWTH = 4
 _PIECES = 8
 """The time of a visit is for about so many pieces. It can end between two of them."""
-_PATIENCE = 20
-"""A task that was sent records may read so many times as long as all tasks otherwise: they exist in this batch only,
-and what comes before them in time has to be processed first, whatever time other tasks have left."""
 _JOINED_CHUNKS = 8
 _TICK = 1e-6
 
@@ -47,7 +44,6 @@ class TaskInput:
     _lags: dict[TopicPartition, int]
     _left: dict[TopicPartition, list[_Range | _Sent]]
     _sent: set[TopicPartition]
-    _patience: float
     _piece: int
 
     def __init__(self, task: StreamTask, broker: Log, repartition_topics: Iterable[str]) -> None:
@@ -74,7 +70,6 @@ class TaskInput:
             sent = _Sent(self.repartition_ends, place, spool, in_columns=self._task.takes_columns(place))
             self._left.setdefault(place, []).append(sent)
         self._sent = {place for place in self._left if place[0] in self._repartition_topics}
-        self._patience = (request.batch.reading_seconds or 0.0) * _PATIENCE
 
     def lag_of(self, partition: TopicPartition) -> int:
         """How much may still come."""
@@ -83,11 +78,10 @@ class TaskInput:
     def feed(self, now_ms: int, seconds: float | None = None) -> None:
         """Feed everything in the order of time, or as much as ``seconds`` allow.
 
-        Also stops when a partition is used up here but has more in its topic.
+        Also stops when a partition is used up here but has more in its topic. What other tasks sent exists in this
+        batch only, so all of it is fed: after what comes before it in time, however long that takes.
         """
         task, begin = self._task, time.monotonic()
-        if self._sent and seconds is not None:
-            seconds = self._patience
         end = inf if seconds is None else begin + seconds
         while self._refill(begin, seconds) or (task.has_records and task.is_processable(now_ms)):
             # A task with one partition has nothing else to wait for.
@@ -95,10 +89,10 @@ class TaskInput:
                 task.process_all(now_ms)
             elif task.has_records and task.is_processable(now_ms):
                 self._process(now_ms)
-            if time.monotonic() > end:
+            if time.monotonic() > end and not self._has_sent():
                 break
-        # What other tasks sent exists in this batch only, so it is fed now, even if a partition has more to read.
-        while any(task.buffered_of(partition) or partition in self._left for partition in self._sent):
+        # A partition has more to read, but not in this batch.
+        while self._has_sent():
             task.process_all(now_ms)
             self._refill(begin, seconds, self._sent)
         for known in self._ranges.values():
@@ -109,6 +103,10 @@ class TaskInput:
         """What to commit of a range: the offset of the first record that was not processed, else its end."""
         place = (read.topic, read.partition)
         return self._waits_at(place) if place in self._ranges else read.end
+
+    def _has_sent(self) -> bool:
+        """Whether anything is left of what other tasks sent."""
+        return any(self._task.buffered_of(partition) or partition in self._left for partition in self._sent)
 
     def _go_on(self, ranges: Iterable[ReadRange]) -> None:
         """Go on where the last visit ended; where the ranges begin elsewhere, what waits is forgotten."""

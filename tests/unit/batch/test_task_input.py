@@ -11,6 +11,9 @@ import pytest
 
 from headrace import StreamsBuilder
 from headrace.batch.offsets import ReadRange
+from headrace.batch.parcels import Kind, Parcel
+from headrace.batch.payloads import Payload
+from headrace.batch.spool import Spool
 from headrace.batch.task_input import TaskInput, _Range
 from headrace.config import StreamsConfig
 from headrace.records import NO_HEADERS, RawRecord
@@ -55,7 +58,7 @@ class _Port:
 class _Fed:
     """A task with two inputs, and what it wrote."""
 
-    def __init__(self, log: _Log) -> None:
+    def __init__(self, log: _Log, repartition_topics: tuple[str, ...] = ()) -> None:
         builder = StreamsBuilder()
         builder.stream("left").merge(builder.stream("right")).to("out")
         config = StreamsConfig({"application.id": "fed"})
@@ -69,18 +72,22 @@ class _Fed:
             cache=ThreadCache(0),
             lag_of=lambda partition: self.input.lag_of(partition),
         )
-        self.input = TaskInput(self.task, log, ())  # type: ignore[arg-type]
+        self.input = TaskInput(self.task, log, repartition_topics)  # type: ignore[arg-type]
         self.task.initialize()
         self.task.start()
 
     def visit(
-        self, starts: dict[str, int], ends: dict[str, int], lags: dict[str, int], seconds: float | None = None
+        self,
+        starts: dict[str, int],
+        ends: dict[str, int],
+        lags: dict[str, int],
+        seconds: float | None = None,
+        sent: dict[str, Spool] | None = None,
     ) -> dict[str, int]:
         """What is to be committed after it."""
         ranges = [ReadRange(each, 0, starts[each], ends[each], ends[each] + lags.get(each, 0)) for each in starts]
         reading, place = SimpleNamespace(ranges=ranges), SimpleNamespace(partition=0)
-        batch = SimpleNamespace(reading_seconds=seconds)
-        request: Any = SimpleNamespace(before=None, reading=reading, records={}, task=place, batch=batch)
+        request: Any = SimpleNamespace(before=None, reading=reading, records=sent or {}, task=place)
         self.task.go_on()
         self.input.begin(request)
         self.input.feed(0, seconds)
@@ -168,6 +175,32 @@ def test_a_partition_that_lags_is_waited_for() -> None:
     fed = _Fed(_Log(records, random.Random(1), 2))
     assert fed.visit({"left": 0, "right": 0}, {"left": 2, "right": 4}, {"left": 1}) == {"left": 2, "right": 2}
     assert fed.written == [b"left 1", b"right 2", b"right 3", b"left 5"]
+
+
+def test_what_comes_before_records_that_were_sent_is_read_however_long_that_takes() -> None:
+    fed = _Fed(_Log({"left": _records("left", list(range(0, 200, 2)))}, random.Random(1)), ("right",))
+    with Spool() as spool:
+        for sender in range(2):
+            payload = Payload(lambda chunk, sender=sender: spool.add(_parcel(sender, chunk)))  # type: ignore[misc]
+            payload.add(181 + 2 * sender, b"k", b"sent %d" % sender, NO_HEADERS)
+            payload.seal()
+        done = fed.visit({"left": 0}, {"left": 100}, {}, _NO_TIME, {"right": spool})
+    early = [b"left %d" % at for at in range(0, 181, 2)]
+    assert fed.written[:94] == [*early, b"sent 0", b"left 182", b"sent 1"] and done["left"] < 100
+
+
+def _parcel(sender: int, chunk: bytes) -> Parcel:
+    return Parcel(
+        target=0,
+        kind=Kind.RECORDS,
+        level=1,
+        sent_at=0,
+        sender=sender,
+        sequence=0,
+        topic="right",
+        attempt="",
+        data=chunk,
+    )
 
 
 def test_a_piece_in_columns_has_no_more_than_a_few_lists_of_which_each_is_limited_in_bytes() -> None:
