@@ -1,8 +1,8 @@
 """What a batch reads: ranges of offsets, from what is committed to the end of the log or as far as the limit allows.
 
-A range is an upper bound. A task takes the records of its partitions in order of time and stops when its time is up or,
-as Kafka's does, when a partition runs dry of which there is more (``ReadRange.lag`` is above 0): what it did not take
-stays for the next batch.
+A task takes the records of its ranges in order of time and stops when its time is up or, as Kafka's does, when a
+partition runs dry of which there is more (``ReadRange.lag`` is above 0): what it did not take stays for the next batch.
+It reads on, beyond its ranges, only where that comes before records that other tasks sent it.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class TaskInput:
         """Feed everything in the order of time, or as much as ``seconds`` allow.
 
         Also stops when a partition is used up here but has more in its topic. What other tasks sent exists in this
-        batch only, so all of it is fed: after what comes before it in time, however long that takes.
+        batch only, so all of it is fed: after what comes before it in time, however much that is.
         """
         task, begin = self._task, time.monotonic()
         end = inf if seconds is None else begin + seconds
@@ -91,7 +91,7 @@ class TaskInput:
                 self._process(now_ms)
             if time.monotonic() > end and not self._has_sent():
                 break
-        # A partition has more to read, but not in this batch.
+        # A partition that is idle is not waited for within a batch.
         while self._has_sent():
             task.process_all(now_ms)
             self._refill(begin, seconds, self._sent)
@@ -168,7 +168,20 @@ class TaskInput:
             else:
                 task.add_columns(partition, found)
             return
-        del self._left[partition]
+        if not self._extended(partition):
+            del self._left[partition]
+
+    def _extended(self, partition: TopicPartition) -> bool:
+        """Read more of a partition than was planned, where there is more and records wait that other tasks sent."""
+        lag = self._lags.get(partition, 0)
+        if not lag or partition in self._sent or not self._has_sent():
+            return False
+        known, more = self._ranges[partition], min(lag, _MOST_RECORDS)
+        known.pause()
+        known.end += more
+        self._lags[partition] = lag - more
+        self._left[partition].append(known)
+        return True
 
 
 class _Range:
@@ -199,7 +212,7 @@ class _Range:
         return RecordColumns.of(self._cut(found, most) or ())
 
     def pause(self) -> None:
-        """Let go of the log until more is read."""
+        """Let go of the log until more is read. ``end`` may change then."""
         if self._lists is not None:
             self._lists.close()  # type: ignore[attr-defined]
             self._lists = None

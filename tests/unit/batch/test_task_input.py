@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import StreamsBuilder
+from headrace.batch import task_input
 from headrace.batch.offsets import ReadRange
 from headrace.batch.parcels import Kind, Parcel
 from headrace.batch.payloads import Payload
@@ -177,14 +178,18 @@ def test_a_partition_that_lags_is_waited_for() -> None:
     assert fed.written == [b"left 1", b"right 2", b"right 3", b"left 5"]
 
 
-def test_what_comes_before_records_that_were_sent_is_read_however_long_that_takes() -> None:
+@pytest.mark.parametrize(("planned", "seconds"), [(100, _NO_TIME), (10, None), (10, _NO_TIME)])
+def test_what_comes_before_records_that_were_sent_is_read_however_much_it_is(
+    planned: int, seconds: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_input, "_MOST_RECORDS", 7)
     fed = _Fed(_Log({"left": _records("left", list(range(0, 200, 2)))}, random.Random(1)), ("right",))
     with Spool() as spool:
         for sender in range(2):
             payload = Payload(lambda chunk, sender=sender: spool.add(_parcel(sender, chunk)))  # type: ignore[misc]
             payload.add(181 + 2 * sender, b"k", b"sent %d" % sender, NO_HEADERS)
             payload.seal()
-        done = fed.visit({"left": 0}, {"left": 100}, {}, _NO_TIME, {"right": spool})
+        done = fed.visit({"left": 0}, {"left": planned}, {"left": 100 - planned}, seconds, {"right": spool})
     early = [b"left %d" % at for at in range(0, 181, 2)]
     assert fed.written[:94] == [*early, b"sent 0", b"left 182", b"sent 1"] and done["left"] < 100
 
