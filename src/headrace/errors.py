@@ -41,6 +41,18 @@ class HeadraceError(Exception):
         return ("detail", self.detail), ("hint", self.hint), ("at", self.at)
 
 
+def in_short(error: BaseException) -> str:
+    r"""What went wrong, on one line, without a hint: for the log, where what there is to do is being done.
+
+    >>> in_short(HeadraceError("the disk is full", detail="/var:\n0 bytes free", hint="Make room."))
+    'the disk is full: /var: 0 bytes free'
+    >>> in_short(KeyError())
+    'KeyError'
+    """
+    said = [error.message, error.detail] if isinstance(error, HeadraceError) else [str(error)]
+    return " ".join(": ".join(filter(None, said)).split()) or type(error).__name__
+
+
 class ArgumentError(HeadraceError, ValueError):
     """An argument has a value that makes no sense; correct the call. Java: IllegalArgumentException."""
 

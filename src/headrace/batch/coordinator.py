@@ -25,7 +25,14 @@ from headrace.batch.reading import Planner, unread_repartitions
 from headrace.batch.reports import BatchReport
 from headrace.batch.visit_contract import VisitResult
 from headrace.broker.port import Decision, Outcome, TopicPartition
-from headrace.errors import BrokerError, HeadraceError, NotDecidedError, OutcomeUnknownError, TaskMigratedError
+from headrace.errors import (
+    BrokerError,
+    HeadraceError,
+    NotDecidedError,
+    OutcomeUnknownError,
+    TaskMigratedError,
+    in_short,
+)
 from headrace.records import offsets_by_partition
 from headrace.state.directory_hold import DirectoryHold
 from headrace.state.shared_memory import MemoryHold
@@ -176,13 +183,17 @@ class Coordinator:
         try:
             self.lease.release()
         except BrokerError as error:
-            log.warning("%s was not given back: whoever runs it next takes it. %s", self.lease.application, error)
+            log.warning(
+                "%s was not given back: whoever runs it next takes it. %s", self.lease.application, in_short(error)
+            )
 
     def _publish_last(self) -> None:
         try:
             self.publish()
         except HeadraceError as error:
-            log.warning("what %s decided last is published by its next start: %s", self.lease.application, error)
+            log.warning(
+                "what %s decided last is published by its next start: %s", self.lease.application, in_short(error)
+            )
 
     def _report(self, batch: BatchOrder, results: list[VisitResult], *, has_advanced: bool) -> BatchReport:
         dropped: Counter[str] = Counter()

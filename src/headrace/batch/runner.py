@@ -18,6 +18,7 @@ from headrace.errors import (
     OffsetOutOfRangeError,
     TaskCorruptedError,
     TaskMigratedError,
+    in_short,
 )
 from headrace.failpoints import reach
 
@@ -90,7 +91,7 @@ class BatchRunner:
         try:
             self._coordinator.publish()
         except HeadraceError as error:
-            log.warning("what was decided is published later: %s", error)
+            log.warning("what was decided is published later: %s", in_short(error))
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
@@ -118,7 +119,7 @@ class BatchRunner:
             except (TaskMigratedError, TaskCorruptedError, NotDecidedError, OffsetOutOfRangeError) as error:
                 if not left:
                     raise
-                log.warning("running batch %d again: %s", batch.batch_id, error)
+                log.warning("running batch %d again: %s", batch.batch_id, in_short(error))
                 if isinstance(error, OffsetOutOfRangeError):
                     planned = self._coordinator.plan()
             finally:

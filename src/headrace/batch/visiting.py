@@ -25,6 +25,7 @@ from headrace.batch.visit_output import VisitOutput
 from headrace.failpoints import reach
 from headrace.state.version import Version
 from headrace.task import commit_metadata
+from headrace.task.failures import headline
 from headrace.task.stream_task import StreamTask
 from headrace.task.versioned_task import Commit as TaskCommit
 from headrace.task.versioned_task import VersionedTask
@@ -85,7 +86,7 @@ class OpenTasks:
                 task.close()
             except Exception as error:
                 # Nothing is lost by it: everything that was committed is in the changelogs.
-                log.warning("could not close the task %s: %s", name, error)
+                log.warning("could not close the task %s: %s", name, headline(error))
                 task.abandon()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.broker.port import Broker
 from headrace.config import StreamsConfig
 from headrace.database.names import is_internal
-from headrace.errors import AuthorizationError
+from headrace.errors import AuthorizationError, in_short
 from headrace.lifecycle.state_directory import clean_up
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def forget_orphans(broker: Broker, prefix: str) -> None:
             if broker.lease_owner(application) is None:
                 _forget(broker, application)
         except AuthorizationError as error:
-            log.info("what the push query %s left behind stays: %s", application, error)
+            log.info("what the push query %s left behind stays: %s", application, in_short(error))
 
 
 def forget(broker: Broker, config: Mapping[str, Any]) -> None:

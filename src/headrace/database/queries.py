@@ -15,7 +15,7 @@ from headrace.database.forgetting import forget
 from headrace.database.idle import run_until_idle
 from headrace.database.positions import Starts, commit_starts, starts_from_now
 from headrace.engines import LOCAL
-from headrace.errors import HeadraceError, LeaseHeldError
+from headrace.errors import HeadraceError, LeaseHeldError, in_short
 from headrace.lifecycle.failures import failure_entry
 from headrace.optional import extra_for
 from headrace.query.replicas import Replicas
@@ -208,7 +208,7 @@ class RunningQueries:
         try:
             forget(self._broker, self.config(query))
         except HeadraceError as error:
-            log.warning("what the query %s left behind cannot be cleared away yet: %s", query.id, error)
+            log.warning("what the query %s left behind cannot be cleared away yet: %s", query.id, in_short(error))
 
     def _spark(self, query: PersistentQuery) -> Any:
         """One session for all queries: the end of one is not the end of the others."""

@@ -12,7 +12,7 @@ from typing import Any
 from headrace.broker.port import Broker, Lease
 from headrace.database.heartbeat import Heartbeat
 from headrace.database.names import NOTE
-from headrace.errors import BrokerError, FencedError, HeadraceError, LeaseHeldError
+from headrace.errors import BrokerError, FencedError, HeadraceError, LeaseHeldError, in_short
 from headrace.waiting import join
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class Upkeep:
         try:
             self._lease.release()
         except BrokerError as error:
-            log.warning("the queries were not given back: whoever runs them next takes them. %s", error)
+            log.warning("the queries were not given back: whoever runs them next takes them. %s", in_short(error))
 
     def _loop(self) -> None:
         renewed = time.monotonic()
@@ -76,7 +76,7 @@ class Upkeep:
                     renewed = time.monotonic()
                     self._keep()
             except HeadraceError as error:
-                log.error("the database cannot follow its journal: %s", error)
+                log.error("the database cannot follow its journal: %s", in_short(error))
 
     def _keep(self) -> None:
         if self._lease is None:
@@ -87,7 +87,7 @@ class Upkeep:
             with self._lock:
                 self._heartbeat.beat(self._lease)
         except FencedError as error:
-            log.error("another process runs the queries now: %s", error)
+            log.error("another process runs the queries now: %s", in_short(error))
             self._lease = None
             self._halt()
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from headrace.errors import in_short
 from headrace.waiting import join
 
 log = logging.getLogger(__name__)
@@ -65,5 +66,5 @@ class Chores:
             level = logging.WARNING if threading.main_thread().is_alive() else logging.DEBUG
             # A handler of the log that fails must not cost the lease.
             with suppress(Exception):
-                log.log(level, "%s failed and is tried again in %g s: %s", chore.name, chore.seconds, error)
+                log.log(level, "%s failed and is tried again in %g s: %s", chore.name, chore.seconds, in_short(error))
         chore.due = time.monotonic() + chore.seconds

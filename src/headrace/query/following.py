@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headrace.clock import now_ms
+from headrace.errors import in_short
 from headrace.listeners import tell
 from headrace.machine import boot_id
 from headrace.private_directories import make_private
@@ -69,7 +70,7 @@ class PartitionReplica:
         try:
             self._open_store()
         except Exception as error:
-            log.warning("the replica in %s cannot be opened and is built anew: %s", self._directory, error)
+            log.warning("the replica in %s cannot be opened and is built anew: %s", self._directory, in_short(error))
             self._start_over()
             return
         apply_store_snapshot(self.store, found.snapshot)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from headrace.errors import IllegalStateError, StoreError
+from headrace.errors import IllegalStateError, StoreError, in_short
 from headrace.records import OffsetAndMetadata, TopicPartition
 from headrace.state.rocksdb.failures import explained
 from headrace.state.rocksdb.task_databases import TaskDatabases
@@ -204,5 +204,5 @@ def _positions_in(directory: Path) -> tuple[Version | None, dict[TopicPartition,
         return checkpoint_version(path), read_checkpoint(path)
     except StoreError as error:
         # Torn or damaged: then nothing is known, and stores are restored from the start.
-        log.warning("%s", error)
+        log.warning("%s", in_short(error))
         return None, {}

@@ -65,11 +65,14 @@ def test_a_batch_in_doubt_is_settled_before_the_next_one_is_planned(
     assert final_counts(broker) == {"a": 2, "b": 2}
 
 
-def test_a_batch_that_the_broker_did_not_take_runs_again(tmp_path: Path, broker: Forgetful) -> None:
+def test_a_batch_that_the_broker_did_not_take_runs_again(
+    tmp_path: Path, broker: Forgetful, caplog: pytest.LogCaptureFixture
+) -> None:
     broker.script = [(False, Outcome.NOT_DONE), (False, Outcome.NOT_DONE)]
     with LocalEngine(word_count(), settings(tmp_path), broker) as engine:
         assert engine.run_until_idle() == 1
     assert final_counts(broker) == {"a": 2, "b": 1}
+    assert caplog.messages == ["running batch 0 again: the broker did not take batch 0 of app"] * 2
 
 
 def test_a_broker_that_takes_nothing_is_an_error(tmp_path: Path, broker: Forgetful) -> None:

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from headrace.errors import BrokerError
 from headrace.lifecycle.chores import Chore, Chores
 
 
@@ -42,14 +43,14 @@ def test_a_chore_that_fails_is_told_and_tried_again(caplog: pytest.LogCaptureFix
 
     def fails() -> None:
         tries()
-        raise OSError("disk full")
+        raise BrokerError("the disk is full", detail="0 bytes free", hint="Make room.")
 
     chores = Chores("test", Chore("sweeping", fails, 0.001), Chore("other", other, 0.001))
     chores.start()
     assert tries.wait()
     assert other.wait()
     chores.stop()
-    assert "sweeping failed and is tried again in 0.001 s: disk full" in caplog.text
+    assert "sweeping failed and is tried again in 0.001 s: the disk is full: 0 bytes free" in caplog.messages
 
 
 def test_a_chore_may_stop_them_all() -> None:

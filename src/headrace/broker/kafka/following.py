@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headrace.broker.kafka.control import ControlReader
 from headrace.broker.kafka.publishing import Publisher, parts_of
-from headrace.errors import BrokerUnreachableError, FencedError, HeadraceError
+from headrace.errors import BrokerUnreachableError, FencedError, HeadraceError, in_short
 
 if TYPE_CHECKING:
     from headrace.broker.kafka.clients import Clients
@@ -50,7 +50,7 @@ class FollowingPublisher:
             while not self._ended.is_set() and not self._is_replaced:
                 self._step()
         except FencedError as error:
-            log.info("this publisher of %s ends: %s", self.application, error)
+            log.info("this publisher of %s ends: %s", self.application, in_short(error))
         except HeadraceError:
             log.exception("this publisher of %s ends, and leaves its part to the driver", self.application)
         finally:
@@ -62,7 +62,7 @@ class FollowingPublisher:
             self._reader.follow(_LOOK_SECONDS)
             self._publish()
         except BrokerUnreachableError as error:
-            log.warning("what was decided is published later: %s", error)
+            log.warning("what was decided is published later: %s", in_short(error))
             self._ended.wait(_RETRY_SECONDS)
 
     def _publish(self) -> None:

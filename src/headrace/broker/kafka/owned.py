@@ -35,6 +35,7 @@ from headrace.errors import (
     FencedError,
     IllegalStateError,
     InternalError,
+    in_short,
 )
 from headrace.failpoints import reach
 
@@ -240,7 +241,7 @@ class OwnedApplication:
             self.publish(finish_parts)
         except Exception as error:
             # Nobody is told here: the next decision needs it done, tries it again, and raises what is in the way.
-            log.info("what was decided of %s is published later: %s", self.application, error)
+            log.info("what was decided of %s is published later: %s", self.application, in_short(error))
 
     def _decide(self, decision: Decision, staged: list[Staged], *, is_direct: bool) -> Outcome:
         handovers = [] if is_direct else [msgspec.msgpack.encode(each) for each in staged]
