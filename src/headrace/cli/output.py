@@ -222,15 +222,14 @@ def warnings_as_notes(note: Callable[[str], None], *, with_failures: bool = True
             with suppress(OSError):
                 note(f"{record.levelname.lower()}: {record.getMessage()}")
 
-    notes, logger = Notes(logging.WARNING), logging.getLogger("headrace")
+    logger = logging.getLogger("headrace")
     # Spark's client gives Python's root logger a handler when a connection is lost: nothing is to be told twice.
     propagate, logger.propagate = logger.propagate, False
-    logger.addHandler(notes)
+    handlers, logger.handlers = logger.handlers, [Notes(logging.WARNING)]
     try:
         yield
     finally:
-        logger.removeHandler(notes)
-        logger.propagate = propagate
+        logger.propagate, logger.handlers = propagate, handlers
         with suppress(OSError):
             for failure, times in on_rows.items():
                 if times > 1:

@@ -26,7 +26,7 @@ from headrace.broker.port import Broker
 from headrace.cli import exits
 from headrace.cli.broker_config import broker_config
 from headrace.cli.exits import NotFoundError, RefusedError
-from headrace.cli.output import Output, flush_what_is_read, is_unread
+from headrace.cli.output import Output, flush_what_is_read, is_unread, warnings_as_notes
 from headrace.errors import HeadraceError, InternalError, debugging, is_debugging
 
 P = ParamSpec("P")
@@ -132,7 +132,7 @@ def _with_common_options(function: Callable[..., None], json_help: str) -> Calla
         before = context.obj if isinstance(context.obj, Common) else Common()
         out = Output(json=as_json or before.json, quiet=quiet or before.quiet)
         session = Session(broker or before.broker or DEFAULT_BROKER, out)
-        with debugging(debug or before.debug), _ending_well(out):
+        with debugging(debug or before.debug), warnings_as_notes(out.note), _ending_well(out):
             function(session, **own)
 
     # Not get_type_hints: in Python 3.10 it hides an Annotated whose default is None in an Optional.

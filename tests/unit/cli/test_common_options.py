@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 
 from headrace import errors
 from headrace.cli import exits, version
-from headrace.cli.output import clean, clean_lines, redacted
+from headrace.cli.output import clean, clean_lines, redacted, warnings_as_notes
 from headrace.cli.session import EXAMPLES, Session, command
 from tests.unit.cli.conftest import Headrace
 
@@ -42,6 +43,22 @@ def failing(error: BaseException, *arguments: str) -> tuple[int, str]:
     del EXAMPLES["fail"]
     result = CliRunner().invoke(app, arguments, catch_exceptions=False)
     return result.exit_code, result.stderr
+
+
+def test_a_command_shows_what_the_log_warns_of_once() -> None:
+    app = typer.Typer(pretty_exceptions_enable=False)
+
+    @command(app, "warn")
+    def warn(session: Session) -> None:
+        """Warn."""
+        log = logging.getLogger("headrace.broker")
+        log.warning("the broker is slow")
+        with warnings_as_notes(lambda note: session.out.note(f"inside: {note}")):
+            log.warning("it is gone")
+
+    del EXAMPLES["warn"]
+    shown = CliRunner().invoke(app, catch_exceptions=False).stderr
+    assert shown == "warning: the broker is slow\ninside: warning: it is gone\n"
 
 
 def test_options_may_stand_before_or_after_the_command(headrace: Headrace, tmp_path: Path) -> None:

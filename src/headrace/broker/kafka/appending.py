@@ -37,7 +37,8 @@ class Appender:
             sent, added = _Sent(), metadata.AddedPartitions(self._clients, producer)
             for record in records:
                 self._send(producer, record, sent, added)
-            self._flush(producer, sent)
+            with self._clients.waiting():
+                self._flush(producer, sent)
             self._producer = producer
         return Appended(sent.ranges)
 

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, TypeVar
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
@@ -29,6 +29,7 @@ from headrace.broker.kafka.client_settings import (
     producer_settings,
 )
 from headrace.broker.kafka.failures import CREDENTIALS, NOT_NOW, UNREACHABLE, denied, failure, refused, unreachable
+from headrace.broker.kafka.silence import SilenceWatch
 from headrace.errors import ConfigError, HeadraceError, InternalError
 
 _logger = logging.getLogger("headrace.broker.kafka.librdkafka")
@@ -59,6 +60,7 @@ class Clients:
         timeout = given(config, "default.api.timeout.ms", "consumer.", "admin.")
         self.timeout = (_API_TIMEOUT_MS if timeout is None else int(str(timeout))) / 1000
         """How many seconds a question may take."""
+        self._silence = SilenceWatch(config.address, self.timeout, self._reason_of_silence)
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._admin: AdminClient | None = None
@@ -183,6 +185,14 @@ class Clients:
         For questions that cannot be interrupted: between two tries it is seen whether we are refused. ``learn`` comes
         before another try, and is given as many seconds.
         """
+        with self.waiting():
+            return self._patiently(ask, learn)
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """An answer is waited for until the end of the block: where the cluster says nothing, the log says so."""
+        return self._silence.waiting()
+
+    def _patiently(self, ask: Callable[[float], _T], learn: Callable[[float], object]) -> _T:
         deadline, seconds = time.monotonic() + self.timeout, _LOOK_SECONDS
         while True:
             at_most = max(min(seconds, deadline - time.monotonic()), 0.001)
@@ -223,13 +233,25 @@ class Clients:
         """Our error where nobody answers: the reason is what the clients complained of last."""
         self.outages += 1
         is_refused = self._is_refused()
-        seen = self._complaint or error
-        detail = None if seen is None else hidden(f"{seen.str()} ({seen.name()})", self.config.settings)
+        detail = self._complained(error)
         if is_refused:
             if certificates.UNSAID in (detail or ""):
                 detail = certificates.complaint(self.address, admin_settings(self.config)) or detail
             return refused(what, self.address, identity(self.config), detail or "")
         return unreachable(what, self.address, detail)
+
+    def _complained(self, error: KafkaError | None) -> str | None:
+        """What a client complained of last; ``error`` where none did."""
+        seen = self._complaint or error
+        return None if seen is None else hidden(f"{seen.str()} ({seen.name()})", self.config.settings)
+
+    def _reason_of_silence(self) -> str | None:
+        try:
+            self.learn_leaders(_LOOK_SECONDS)
+        except KafkaException as error:
+            self.admin().poll(0)
+            return self._complained(error.args[0])
+        return None
 
     def _is_refused(self) -> bool:
         """Whether the last that was heard is that no session can be opened. An admin client tells when it is asked."""

@@ -59,7 +59,8 @@ class SharedProducer:
     def flush(self) -> None:
         """Wait until everything is written."""
         producer, seconds = self.get(), self._clients.timeout
-        left = producer.flush(seconds)
+        with self._clients.waiting():
+            left = producer.flush(seconds)
         if left:
             self.discard()
             message = f"{left} records were not written within {seconds:g} s"

@@ -50,7 +50,7 @@ class Session:
 
     def begin(self) -> None:
         """Begin a session now, unless there is one: others are fenced, what they had under way is definite."""
-        with self._lock:
+        with self._lock, self._clients.waiting():
             self._opened()
 
     def run(self, write: Callable[[Producer], None], point: str) -> Outcome:
@@ -58,7 +58,7 @@ class Session:
 
         ``point`` is the failpoint between the last record and the commit.
         """
-        with self._lock:
+        with self._lock, self._clients.waiting():
             producer = self._opened()
             try:
                 producer.begin_transaction()
