@@ -117,6 +117,9 @@ class Lines(_Events):
         self._out.note(f"state {new}")
 
     def batch(self, report: BatchReport) -> None:
+        """A line, unless there is nothing to tell: a wall-clock punctuator may be due each second."""
+        if not (report.records or report.written or report.dropped):
+            return
         dropped = f", dropped {reasons(report.dropped)}" if report.dropped else ""
         self._out.line(
             f"batch {report.batch_id}: {counted(report.records, 'record')} read, {report.written:,} written"

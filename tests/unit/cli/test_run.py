@@ -64,6 +64,13 @@ def test_one_record_is_one_record(headrace: Headrace, monkeypatch: pytest.Monkey
     assert headrace("run", "app.py", "--until-idle").out == "batch 4: 1 record read, 1 written, 0.04 s\n"
 
 
+def test_a_batch_that_read_and_wrote_nothing_is_worth_no_line(
+    headrace: Headrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.REPORT", BatchReport(5, 0, 0, 40, 1, {}))
+    assert headrace("run", "app.py", "--until-idle").out == ""
+
+
 def test_prints_an_object_for_each_event(headrace: Headrace) -> None:
     ran = headrace("run", "app.py", "--until-idle", "--json")
 
