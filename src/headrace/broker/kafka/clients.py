@@ -249,6 +249,7 @@ class Clients:
         try:
             self.learn_leaders(_LOOK_SECONDS)
         except KafkaException as error:
+            self.outages += 1
             self.admin().poll(0)
             return self._complained(error.args[0])
         return None
