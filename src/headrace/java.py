@@ -1,4 +1,4 @@
-"""Which Java PySpark would start, and how old it is. Nothing of Spark is loaded for that."""
+"""Which Java PySpark would start, a Kafka of our own too, and how old it is. Nothing of Spark is loaded for that."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from headrace.errors import SetupError
 
 OLDEST = 17
 _SECONDS = 10.0
-_HINT = f"Spark needs Java {OLDEST} or newer: install one (a JRE is enough), or let JAVA_HOME name its directory."
 _NUMBERS = re.compile(r'"(\d+)(?:\.(\d+))?')
 
 
@@ -42,19 +41,23 @@ def java_program(environment: Mapping[str, str]) -> Path | None:
     return None if found is None else Path(found)
 
 
-def find_java(environment: Mapping[str, str]) -> Java:
-    """The Java that PySpark's launcher takes: that of JAVA_HOME, else the first on the PATH; SetupError without one."""
-    program = _program(environment)
-    said = _release(program) or _answer(program)
+def find_java(environment: Mapping[str, str], user: str = "Spark") -> Java:
+    """The Java that PySpark's launcher takes: that of JAVA_HOME, else the first on the PATH; SetupError without one.
+
+    ``user``: what needs it.
+    """
+    hint = f"{user} needs Java {OLDEST} or newer: install one (a JRE is enough), or let JAVA_HOME name its directory."
+    program = _program(environment, hint, user)
+    said = _release(program) or _answer(program, hint)
     found = _NUMBERS.search(said)
     if found is None:
         message = f"{program} does not say which Java it is"
-        raise SetupError(message, detail=said.strip() or None, hint=_HINT)
+        raise SetupError(message, detail=said.strip() or None, hint=hint)
     # Java 8 calls itself 1.8.
     version = int(found[2] if found[1] == "1" and found[2] else found[1])
     if version < OLDEST:
-        message = f"Java {version} is too old for Spark"
-        raise SetupError(message, detail=f"It is {program}{_chosen_by(environment)}.", hint=_HINT)
+        message = f"Java {version} is too old for {user}"
+        raise SetupError(message, detail=f"It is {program}{_chosen_by(environment)}.", hint=hint)
     return Java(version, program)
 
 
@@ -67,14 +70,15 @@ def is_chosen_by_spark(environment: Mapping[str, str]) -> bool:
     return bool(places) and (Path(str(places)) / "spark-env.sh").exists()
 
 
-def _program(environment: Mapping[str, str]) -> str:
+def _program(environment: Mapping[str, str], hint: str, user: str) -> str:
     program = java_program(environment)
     if program is None:
-        raise SetupError("Java was not found", detail="There is no java on the PATH, and no JAVA_HOME.", hint=_HINT)
+        raise SetupError("Java was not found", detail="There is no java on the PATH, and no JAVA_HOME.", hint=hint)
     if not os.access(program, os.X_OK):
         message = f"JAVA_HOME names no Java: {environment['JAVA_HOME']}"
-        hint = "Let it name the directory that has bin/java in it, or unset it to take the java on the PATH."
-        raise SetupError(message, detail=f"There is no program {program}.", hint=f"{hint} Spark needs Java {OLDEST}.")
+        correct = "Let it name the directory that has bin/java in it, or unset it to take the java on the PATH."
+        detail = f"There is no program {program}."
+        raise SetupError(message, detail=detail, hint=f"{correct} {user} needs Java {OLDEST}.")
     return str(program)
 
 
@@ -87,12 +91,12 @@ def _release(program: str) -> str | None:
     return next((line for line in lines if line.startswith("JAVA_VERSION=")), None)
 
 
-def _answer(program: str) -> str:
+def _answer(program: str, hint: str) -> str:
     try:
         ran = subprocess.run([program, "-version"], capture_output=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError) as error:
         message = f"{program} cannot be run"
-        raise SetupError(message, detail=str(error), hint=_HINT) from error
+        raise SetupError(message, detail=str(error), hint=hint) from error
     return ran.stderr.decode(errors="replace")
 
 

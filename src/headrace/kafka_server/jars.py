@@ -69,7 +69,7 @@ def fetched(jars: JarSet, note: Note = lambda line: None, *, cache: Path | None 
     place = (cache or cache_directory()) / jars.name
     if _is_whole(place, jars):
         return place
-    java, ivy = find_java(os.environ).program, ivy_jar()
+    java, ivy = find_java(os.environ, "Kafka").program, ivy_jar()
     place.parent.mkdir(parents=True, exist_ok=True)
     with _alone(place.with_name(f".{jars.name}.lock"), note):
         if not _is_whole(place, jars):

@@ -105,7 +105,7 @@ class KafkaServer:
 
     def launch(self, note: Note = lambda line: None) -> None:
         """Start its process, and do not wait; nothing where it runs."""
-        java = find_java(os.environ).program
+        java = find_java(os.environ, "Kafka").program
         jars = fetched(KAFKA_JARS, note)
         make_private(self.directory)
         with _starting(self.directory):

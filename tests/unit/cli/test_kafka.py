@@ -39,11 +39,14 @@ def test_a_port_that_is_in_use_is_refused(headrace: Headrace) -> None:
     assert "--port N" in said
 
 
-def test_without_java_the_message_is_that_of_every_start(
+def test_without_java_the_message_says_what_needs_it(
     headrace: Headrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
     said = headrace.fails("kafka", "start", code=1)
 
-    assert "JAVA_HOME names no Java" in said
+    assert "JAVA_HOME names no Java" in said and "Kafka needs Java 17." in said
     assert not (tmp_path / "headrace-kafka").exists()
+    monkeypatch.delenv("JAVA_HOME")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "hint: Kafka needs Java 17 or newer" in headrace.fails("kafka", "start", code=1)
