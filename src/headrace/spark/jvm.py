@@ -169,8 +169,9 @@ def _started(settings: Mapping[str, str], note: Path) -> Jvm:
     for name, value in settings.items():
         submit += ["--conf", f"{name}={value}"]
     submit += shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
-    # Ctrl-C is for the driver alone. A JVM ends when its standard input does: so it never outlives the driver.
-    command = ["/bin/sh", "-c", 'trap "" INT; exec "$0" "$@"', *submit]
+    # Ctrl-C and SIGTERM are for the driver alone, though they may be sent to the whole group: it needs the JVM to end
+    # well. A JVM ends when its standard input does: so it never outlives the driver.
+    command = ["/bin/sh", "-c", 'trap "" INT TERM; exec "$0" "$@"', *submit]
     environment = {**os.environ, "SPARK_CONNECT_MODE": "0", "_PYSPARK_DRIVER_CONN_INFO_PATH": str(note)}
     output = JvmOutput()
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=output.write_end, env=environment)

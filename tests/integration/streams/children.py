@@ -55,6 +55,10 @@ class Child:
         """SIGTERM, to the process alone."""
         self.process.terminate()
 
+    def terminate_all(self) -> None:
+        """SIGTERM, as systemd sends it: to the process and all it has started."""
+        os.killpg(self.process.pid, signal.SIGTERM)
+
     def kill(self) -> None:
         """End the whole group at once."""
         if self.process.poll() is None:

@@ -40,7 +40,7 @@ def test_sigterm_while_it_starts_ends_it_well(tmp_path: Path) -> None:
     programs.write_totals(tmp_path)
     with headrace(tmp_path, "run", "totals.py", "--json", "--set", f"state.dir={tmp_path / 'state'}") as child:
         wait_for_jvm(child)
-        child.terminate()
+        child.terminate_all()
         states = [line["state"] for line in child.lines() if "state" in line]
         assert child.ended() == 0, child.errors()
         assert states[-2:] == ["PENDING_SHUTDOWN", "NOT_RUNNING"]
