@@ -91,16 +91,20 @@ class JsonLines(_Events):
 
 
 class Lines(_Events):
-    """A sentence per event, where there is no terminal; of a long batch also while it runs."""
+    """A sentence per event, where there is no terminal; of a long batch, and of a long start, also while it runs."""
 
     def watch(self, app: Any) -> None:
-        """Look at its batches until it has ended."""
+        """Look at it until it has ended."""
         threading.Thread(target=self._look, args=(app,), name="headrace-long-batches", daemon=True).start()
 
     def _look(self, app: Any) -> None:
-        number, told = -1, 0
+        number, told, is_told_to_stop = -1, 0, False
         while not app.state.has_ended:
             time.sleep(LOOK_SECONDS)
+            if self.is_stopping() and not is_told_to_stop:
+                is_told_to_stop = True
+                if not app.state.is_shutting_down:
+                    self._note("stopping … (Ctrl-C again: at once)")
             batch = app.batch_under_way
             if batch is None:
                 continue
@@ -109,9 +113,12 @@ class Lines(_Events):
             seconds = time.time() - batch.since
             if seconds >= LONG_SECONDS * (told + 1):
                 told = int(seconds // LONG_SECONDS)
-                # Where nobody reads it, the next event ends the command.
-                with suppress(OSError):
-                    self._out.note(f"batch {number}: {counted(batch.records, 'record')}, {seconds:.0f} s …")
+                self._note(f"batch {number}: {counted(batch.records, 'record')}, {seconds:.0f} s …")
+
+    def _note(self, text: str) -> None:
+        # Where nobody reads it, the next event ends the command.
+        with suppress(OSError):
+            self._out.note(text)
 
     def state(self, new: StreamsState, old: StreamsState) -> None:
         self._out.note(f"state {new}")
