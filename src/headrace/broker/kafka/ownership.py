@@ -22,6 +22,7 @@ from headrace.broker.kafka.publishing import Publishers, fence_unfinished
 from headrace.broker.kafka.topics import check_allowed
 from headrace.broker.leases import has_ended, process_mark
 from headrace.broker.port import Decided, OffsetAndMetadata, Owner, TopicPartition
+from headrace.clock import now_ms
 from headrace.errors import AuthorizationError, FencedError, LeaseHeldError, TopicExistsError, UnknownTopicError
 
 if TYPE_CHECKING:
@@ -213,5 +214,4 @@ def _record(last: int, note: str) -> OwnerRecord:
     # Epochs go on growing where the topic was deleted and made again.
     epoch = max(last + 1, int(time.time()))
     pid = os.getpid()
-    since = time.time_ns() // 1_000_000
-    return OwnerRecord(epoch, uuid.uuid4().hex, socket.gethostname(), pid, process_mark(pid), since, note)
+    return OwnerRecord(epoch, uuid.uuid4().hex, socket.gethostname(), pid, process_mark(pid), now_ms(), note)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from headrace.clock import now_ms
 from headrace.errors import SerializationError
 from headrace.near_names import did_you_mean
 from headrace.serde.registry import SchemaRegistry
@@ -52,7 +52,7 @@ def inserted(
         return NewRecord(
             keys.serialize(source.topic, key) if source.schema.key else None,
             rows.serialize(source.topic, row),
-            time.time_ns() // 1_000_000 if now is None else now,
+            now_ms() if now is None else now,
         )
     except SerializationError as error:
         raise SqlError("insert.values", error.message, detail=error.detail, hint=error.hint) from error

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-
+from headrace.clock import now_ms
 from headrace.sql.functions.declare import scalar
 from headrace.sql.types.calendar_patterns import parse_calendar_date
 from headrace.sql.types.numbers import wrap32, wrap64
@@ -89,7 +88,7 @@ def convert_zone(moment: int | None, from_: str | None, to: str | None) -> int |
 
 @scalar("UNIX_TIMESTAMP", "() -> BIGINT", description="Milliseconds since 1970, now.")
 def unix_timestamp_now() -> int:
-    return time.time_ns() // 1_000_000
+    return now_ms()
 
 
 @scalar("UNIX_TIMESTAMP", "(TIMESTAMP moment) -> BIGINT", description="Milliseconds since 1970.")
@@ -101,7 +100,7 @@ def same_number(number: int | None) -> int | None:
 
 @scalar("UNIX_DATE", "() -> INTEGER", description="Days since 1970, today.")
 def unix_date_now() -> int:
-    seconds = time.time_ns() // 1_000_000_000
+    seconds = now_ms() // 1000
     return (seconds + system_zone().offset_at(seconds)) // 86_400
 
 
