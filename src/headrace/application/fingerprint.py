@@ -13,7 +13,7 @@ from headrace.errors import HeadraceError, UpgradeError
 from headrace.serde.defaults import resolve_key_serde, resolve_value_serde
 from headrace.serde.json_values import JsonSerde
 from headrace.serde.primitives import BooleanSerde, FloatingSerde, IntegerSerde, StringSerde, UuidSerde
-from headrace.state.kinds import StoreKind
+from headrace.state.kinds import kind_of
 
 if TYPE_CHECKING:
     from headrace.application.topics import TopicPlan
@@ -149,7 +149,7 @@ def _stores(
 
 def _shape(topology: TopologyPlan, builder: Any, subtopology: int | None, partitions: int) -> StoreShape:
     store = _sample(builder)
-    kind = getattr(builder, "kind", None) or StoreKind(f"{type(store).__module__}.{type(store).__qualname__}")
+    kind = kind_of(builder, store, full_name=True)
     return StoreShape(
         name=builder.name,
         kind=kind.shape,

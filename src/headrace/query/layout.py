@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import UnsupportedError
-from headrace.state.kinds import StoreKind
+from headrace.state.kinds import StoreKind, kind_of
 
 if TYPE_CHECKING:
     from headrace.application.layout import Application
@@ -66,6 +66,6 @@ def _layout(
 ) -> StoreLayout:
     # A store need not be opened to know where it keeps its entries.
     store = builder.build()
-    kind = getattr(builder, "kind", None) or StoreKind(type(store).__name__)
+    kind = kind_of(builder, store)
     persistent = bool(getattr(store, "persistent", False))
     return StoreLayout(name, kind, builder, persistent, topic, partitions, subtopology, is_source)

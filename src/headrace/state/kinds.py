@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 _TIMESTAMPED, _WITH_HEADERS = "timestamped_", "_with_headers"
 _READABLE = frozenset({"kv", "versioned", "window", "session"})
@@ -51,6 +52,15 @@ class StoreKind:
     def is_windowed(self) -> bool:
         """Whether keys belong to windows or sessions."""
         return self.shape in ("window", "session")
+
+
+def kind_of(described: Any, store: Any, *, full_name: bool = False) -> StoreKind:
+    """The kind that ``described`` says it has, a store or its builder; one that says none is of its class."""
+    kind: StoreKind | None = getattr(described, "kind", None)
+    if kind is not None:
+        return kind
+    own = type(store)
+    return StoreKind(f"{own.__module__}.{own.__qualname__}" if full_name else own.__name__)
 
 
 KEY_VALUE, VERSIONED, WINDOW, SESSION = (StoreKind(shape) for shape in ("kv", "versioned", "window", "session"))

@@ -17,6 +17,7 @@ from headrace.state.kinds import (
     VERSIONED,
     WINDOW,
     StoreKind,
+    kind_of,
 )
 from headrace.testing import facades
 
@@ -167,7 +168,7 @@ class StoreAccess(Face):
         header_views: Mapping[StoreKind, Callable[[Any], Any]] | None = None,
     ) -> Any:
         store = self.store(name)
-        kind = getattr(store, "kind", None) or StoreKind(type(store).__name__)
+        kind = kind_of(store, store)
         view = (header_views or views if kind.headers else views).get(kind.bare)
         if view is None:
             message = f"the store {name!r} is of another kind: {str(kind).replace('_', ' ')}"
