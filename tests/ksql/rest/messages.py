@@ -7,8 +7,10 @@ from typing import Any
 from google.protobuf import text_format
 
 from headrace.serde.registry import Schema
+from headrace.sql.formats.format_info import PROTOBUF, PROTOBUF_NOSR, UNWRAP_PRIMITIVES, ColumnsFormat
+from headrace.sql.formats.protobuf import own_schema
 from headrace.sql.formats.protobuf_files import load_schema
-from headrace.sql.message_answers import MessageAnswers
+from headrace.sql.formats.rows import row_serde
 from headrace.sql.schema import Column
 
 
@@ -16,9 +18,11 @@ def as_messages(
     columns: tuple[Column, ...], rows: list[list[Any]], final: dict[str, Any] | None
 ) -> list[dict[str, Any]]:
     """The lines of a response: the schema, a message for each row, and the last word if there is one."""
-    answers = MessageAnswers(columns)
-    loaded = load_schema(Schema(answers.schema, "PROTOBUF"), None)
+    plain = [Column(each.name, each.type) for each in columns]
+    schema = own_schema(plain, ColumnsFormat(PROTOBUF, {UNWRAP_PRIMITIVES: "true"})).text
+    serde = row_serde(plain, ColumnsFormat(PROTOBUF_NOSR))
+    loaded = load_schema(Schema(schema, "PROTOBUF"), None)
     _, _, message = loaded.message(loaded.at((0,)))
-    texts = [text_format.MessageToString(message.FromString(answers.message(row))) for row in rows]
-    lines: list[dict[str, Any]] = [{"header": {"protoSchema": answers.schema}}]
+    texts = [text_format.MessageToString(message.FromString(serde.serialize("", row) or b"")) for row in rows]
+    lines: list[dict[str, Any]] = [{"header": {"protoSchema": schema}}]
     return [*lines, *({"row": text} for text in texts), *([] if final is None else [final])]
