@@ -59,8 +59,6 @@ class Host(Protocol):
         self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
     ) -> Cancellable: ...
 
-    def request_commit(self) -> None: ...
-
 
 class TaskContext:
     """The context stores are given, and the state that all node contexts of a task share."""
@@ -285,7 +283,7 @@ class RuntimeNodeContext(Face):
         return self._task.host.schedule(self.node_name, interval_ms, punctuation, callback, start)
 
     def commit(self) -> None:
-        self._task.host.request_commit()
+        """Nothing is left to do: every batch commits at its end."""
 
     def drop(self, reason: str) -> None:
         self._task.drop(reason, self.node_name)

@@ -113,5 +113,3 @@ class GlobalTask:
         self, node: str, interval_ms: int, punctuation: PunctuationType, callback: Punctuator, start: int | None
     ) -> Cancellable:
         raise UnsupportedError("a global processor cannot schedule punctuations")
-
-    def request_commit(self) -> None: ...

@@ -13,19 +13,17 @@ from headrace.task.partition_group import PartitionGroup, RecordQueue
 class InputProgress:
     """What a task has consumed of its partitions, and whether that is to be committed."""
 
-    __slots__ = ("_context", "_group", "commit_needed", "commit_requested", "consumed")
+    __slots__ = ("_context", "_group", "commit_needed", "consumed")
 
     def __init__(self, group: PartitionGroup, context: TaskContext) -> None:
         self.consumed: dict[TopicPartition, int] = {}
         """The offset of the last record that is done, by partition."""
         self.commit_needed = False
-        self.commit_requested = False
         self._group = group
         self._context = context
 
     def committed(self) -> None:
         self.commit_needed = False
-        self.commit_requested = False
 
     def committable_offsets(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """What is to be committed for what was done, by partition."""

@@ -229,19 +229,11 @@ class StreamTask:
         """Call ``callback`` every ``interval_ms``; part of what nodes see of the task."""
         return self._punctuations.schedule(node, interval_ms, punctuation, callback, start)
 
-    def request_commit(self) -> None:
-        self._progress.commit_requested = True
-
     # Commit
 
     @property
     def commit_needed(self) -> bool:
         return self._progress.commit_needed
-
-    @property
-    def commit_requested(self) -> bool:
-        """Whether a node has asked for a commit since the last one."""
-        return self._progress.commit_requested
 
     def prepare_commit(self) -> dict[TopicPartition, OffsetAndMetadata]:
         """Flush caches and buffers, wait for the producer, and return the offsets that are done."""
