@@ -84,7 +84,6 @@ class BrokerMachine(RuleBasedStateMachine):
         self.logs = {(name, partition): Log() for name in TOPICS for partition in range(PARTITIONS)}
         self.lease = self.broker.acquire_lease("app")
         self.batch_id = -1
-        self.sequence = 0
         self.staged: list[tuple[int, list[Row], int, Handover]] = []
         self.offsets: dict[TopicPartition, OffsetAndMetadata] = {}
 
@@ -93,15 +92,11 @@ class BrokerMachine(RuleBasedStateMachine):
             self.broker.close()
             self.directory.cleanup()
 
-    @rule(rows=ROWS, again=st.booleans())
-    def append(self, rows: list[Row], again: bool) -> None:
+    @rule(rows=ROWS)
+    def append(self, rows: list[Row]) -> None:
         rows = as_rows(rows)
         records = [NewRecord(row[0], row[2], row[3], None, row[4], row[1]) for row in rows]
-        first = self.broker.append(records, producer_id="p", sequence=self.sequence)
-        if again:
-            repeated = self.broker.append(records, producer_id="p", sequence=self.sequence)
-            assert (repeated.ranges, repeated.repeated) == (first.ranges, True)
-        self.sequence += 1
+        self.broker.append(records)
         self.add(rows, self.clock.now)
 
     def add(self, rows: list[Row], timestamp: int) -> None:
@@ -187,7 +182,7 @@ class BrokerMachine(RuleBasedStateMachine):
     def roll(self) -> None:
         threshold, rewriting.ROLL_SEGMENTS = rewriting.ROLL_SEGMENTS, 3
         try:
-            self.append([("log", 0, b"a", b"1", Headers()), ("table", 1, b"a", b"1", Headers())], again=False)
+            self.append([("log", 0, b"a", b"1", Headers()), ("table", 1, b"a", b"1", Headers())])
         finally:
             rewriting.ROLL_SEGMENTS = threshold
 

@@ -103,7 +103,6 @@ class MemoryServer:
         self.groups: dict[str, dict[TopicPartition, OffsetAndMetadata]] = {}
         self.applications: dict[str, _Application] = {}
         self.staged: dict[Handover, dict[TopicPartition, list[Row]]] = {}
-        self.appended: dict[tuple[str, int], Appended] = {}
         self.on_not_done: Callable[[], None] = lambda: None
         self.unknown = 0
         """How many answers were lost."""
@@ -271,16 +270,12 @@ class MemoryBroker:
         )
         return TopicDescription(name, topic.config, partitions, topic.id)
 
-    def append(self, records: Iterable[NewRecord], *, producer_id: str = "", sequence: int | None = None) -> Appended:
-        """One transaction; the same one again, by its number, is recognised."""
+    def append(self, records: Iterable[NewRecord]) -> Appended:
+        """One transaction."""
         self._server.reach("memory.append")
-        if sequence is None or (producer_id, sequence) not in self._server.appended:
-            appended = self._append(records)
-            if sequence is None:
-                return appended
-            self._server.appended[producer_id, sequence] = appended
+        appended = self._append(records)
         self._server.reach("memory.appended")
-        return self._server.appended[producer_id, sequence]
+        return appended
 
     def _append(self, records: Iterable[NewRecord]) -> Appended:
         ranges: dict[TopicPartition, tuple[int, int]] = {}

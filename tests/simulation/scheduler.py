@@ -94,7 +94,6 @@ class _Run:
             (topic, partition): [] for topic in self._program.topics for partition in range(self._partitions)
         }
         self._pending: list[NewRecord] = []
-        self._sequence = 0
         self._number = 0
         self._process: _Process | None = None
         self._client: AnyBroker | None = None
@@ -208,17 +207,25 @@ class _Run:
                 broker.create_topic(topic, partitions)
 
     def _produce(self) -> None:
-        """Append some records; the same ones again where it is not known whether it was done."""
+        """Append some records; where it is not known whether that was done, only if they are not there."""
         if not self._pending:
             self._pending = [self._new_record() for _ in range(self._random.randint(1, 5))]
-        self._outside().append(self._pending, producer_id="producer", sequence=self._sequence)
+            self._outside().append(self._pending)
+        elif not self._has_arrived(self._pending[0]):
+            self._outside().append(self._pending)
         self._acknowledged()
+
+    def _has_arrived(self, record: NewRecord) -> bool:
+        """Whether the first of those that are under way is there; then all of them are."""
+        assert record.partition is not None
+        place = record.topic, record.partition
+        there = sum(len(records) for records in self._outside().read(*place, 0))
+        return there > len(self._produced[place])
 
     def _acknowledged(self) -> None:
         for record in self._pending:
             assert record.partition is not None
             self._produced[record.topic, record.partition].append(record)
-        self._sequence += 1
         self._pending = []
 
     def _new_record(self) -> NewRecord:

@@ -69,6 +69,7 @@ _SCHEMA = (
         committed_ms INTEGER NOT NULL,
         PRIMARY KEY (group_id, topic_id, partition)) WITHOUT ROWID""",
     "CREATE INDEX group_offsets_by_topic ON group_offsets (topic_id)",
+    # Nothing writes to it any more. It stays: the text of all tables is part of what is verified in catalogs there are.
     """CREATE TABLE producers (
         id TEXT PRIMARY KEY,
         sequence INTEGER NOT NULL,

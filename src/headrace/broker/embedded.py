@@ -19,7 +19,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-import sqlite3
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -33,7 +32,6 @@ from headrace.broker import (
     groups,
     leases,
     log,
-    producers,
     retention,
     rewriting,
     sweeper,
@@ -56,6 +54,7 @@ from headrace.broker.port import (
     TopicDescription,
     TopicPartition,
 )
+from headrace.broker.producers import StickyPartitioner
 from headrace.broker.staging import SegmentStage, StagedSegment, StagedTopic, unpack
 from headrace.broker.topics import Topic
 from headrace.clock import Clock
@@ -149,24 +148,18 @@ class EmbeddedBroker:
 
     # Records
 
-    def append(
-        self, records: Iterable[NewRecord], *, producer_id: str | None = None, sequence: int | None = None
-    ) -> Appended:
+    def append(self, records: Iterable[NewRecord]) -> Appended:
         """Append records; all of them are visible when it returns, none where it fails."""
-        producers.check(producer_id, sequence)
         with SegmentStage(self._disk, f"appended-{uuid.uuid4().hex}", self._staged_topic) as stage:
             self._stage(records, stage)
             segments = stage.segments()
         failpoints.reach(crash_points.BEFORE_CATALOG)
         with self._catalog.write() as connection:
-            appended = self._register(connection, segments, producer_id, sequence)
+            ranges = log.register(connection, self._disk, segments, self._clock.now_ms())
             failpoints.reach(crash_points.INSIDE_CATALOG)
         failpoints.reach(crash_points.AFTER_CATALOG)
-        if appended.repeated:
-            self._drop_unregistered(segments)
-        else:
-            self._roll(appended.ranges)
-        return appended
+        self._roll(ranges)
+        return Appended(ranges)
 
     def start_offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         with self._catalog.read() as connection:
@@ -309,8 +302,6 @@ class EmbeddedBroker:
                 self._maintain(topic)
             self.sweep()
             self._catalog.verify()
-            with self._catalog.write() as connection:
-                producers.expire(connection, self._clock.now_ms())
 
     def apply_retention(self, topic: str) -> int:
         """Remove the old segments of a topic now; how many went."""
@@ -361,7 +352,7 @@ class EmbeddedBroker:
 
     def _stage(self, records: Iterable[NewRecord], stage: SegmentStage) -> None:
         now_ms = self._clock.now_ms()
-        partition_of = producers.StickyPartitioner()
+        partition_of = StickyPartitioner()
         for record in records:
             partition = partition_of(record, stage.topic(record.topic).partitions)
             timestamp = now_ms if record.timestamp is None else record.timestamp
@@ -378,23 +369,6 @@ class EmbeddedBroker:
             return
         except BrokerError as error:
             _logger.warning("small segments stay as they are until the next append: %s", error.message)
-
-    def _register(
-        self,
-        connection: sqlite3.Connection,
-        segments: Sequence[StagedSegment],
-        producer_id: str | None,
-        sequence: int | None,
-    ) -> Appended:
-        if producer_id is None or sequence is None:
-            return Appended(log.register(connection, self._disk, segments, self._clock.now_ms()))
-        answer = producers.earlier_answer(connection, producer_id, sequence)
-        if answer is not None:
-            return answer
-        now_ms = self._clock.now_ms()
-        ranges = log.register(connection, self._disk, segments, now_ms)
-        producers.remember(connection, producer_id, sequence, ranges, now_ms)
-        return Appended(ranges)
 
     def _drop_unregistered(self, segments: Sequence[StagedSegment]) -> None:
         """Remove the files of a repetition, except those that the first try registered."""

@@ -43,10 +43,9 @@ class NewRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """Where appended records went. ``repeated`` says that an earlier try of the same append had already done it."""
+    """Where appended records went."""
 
     ranges: Mapping[TopicPartition, OffsetRange]
-    repeated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,8 @@ class TestKills:
     @pytest.mark.parametrize("point", COMMIT_POINTS)
     def test_while_appending(self, broker: EmbeddedBroker, point: str, nth: int) -> None:
         directory = str(broker.directory)
-        finish(start(worker.append_idempotently, directory, 9, failpoint=f"{point}:{nth}"), killed=True)
-        finish(start(worker.append_idempotently, directory, 9))
+        finish(start(worker.append_the_rest, directory, 9, failpoint=f"{point}:{nth}"), killed=True)
+        finish(start(worker.append_the_rest, directory, 9))
         whole = [worker.value(0, sequence, 5000 if sequence % 2 else 1) for sequence in range(9) for _ in range(20)]
         assert values(broker, "out") == whole
         broker.sweep(grace_ms=0)
@@ -224,7 +224,7 @@ def test_a_disk_that_is_full_loses_nothing_and_goes_on_when_there_is_space(broke
     finish(start(worker.fill_the_disk, directory, limit))
     arrived = len(values(broker, "out"))
     assert arrived % 20 == 0
-    finish(start(worker.append_idempotently, directory, arrived // 20 + 3))
+    finish(start(worker.append_the_rest, directory, arrived // 20 + 3))
     whole = arrived // 20 + 3
     assert values(broker, "out") == [
         worker.value(0, sequence, 5000 if sequence % 2 else 1) for sequence in range(whole) for _ in range(20)

@@ -54,20 +54,20 @@ def append_in_order(directory: str, writer: int, appends: int, seed: int) -> Non
     chance = random.Random(seed)
     number = 0
     with EmbeddedBroker(directory) as broker:
-        for sequence in range(appends):
+        for _ in range(appends):
             size, count = chance.choice([(10, 1), (10, 30), (3000, 30)])
             batch = [NewRecord("log", b"%d" % writer, value(writer, number + n, size)) for n in range(count)]
-            broker.append(batch, producer_id=f"writer-{writer}", sequence=sequence)
+            broker.append(batch)
             number += count
 
 
-def append_idempotently(directory: str, appends: int) -> None:
+def append_the_rest(directory: str, appends: int) -> None:
     """Append numbered batches to ``out``, small and large in turn; go on where a killed predecessor was."""
     with EmbeddedBroker(directory) as broker:
-        for sequence in range(max(0, _appended(broker) - 1), appends):
+        for sequence in range(_appended(broker), appends):
             size = 5000 if sequence % 2 else 1
             batch = [NewRecord("out", b"k", value(0, sequence, size))] * 20
-            broker.append(batch, producer_id="p", sequence=sequence)
+            broker.append(batch)
 
 
 def _appended(broker: EmbeddedBroker) -> int:
@@ -172,7 +172,7 @@ def fill_the_disk(directory: str, limit: int) -> None:
             for sequence in range(1000):
                 size = 5000 if sequence % 2 else 1
                 batch = [NewRecord("out", b"k", value(0, sequence, size))] * 20
-                broker.append(batch, producer_id="p", sequence=sequence)
+                broker.append(batch)
         except BrokerError as error:
             assert "space" in str(error) or "catalog" in str(error), error
             assert error.hint

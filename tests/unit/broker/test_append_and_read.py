@@ -19,13 +19,12 @@ from headrace.errors import (
     ArgumentError,
     BrokerError,
     CorruptLogError,
-    IllegalStateError,
     OffsetOutOfRangeError,
     RecordTooLargeError,
 )
 from headrace.partitioning import default_partition
 from headrace.records import NO_HEADERS, Headers
-from tests.unit.broker.scene import BIG, FakeClock, entries, files, put, records, values
+from tests.unit.broker.scene import BIG, entries, files, put, records, values
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +43,6 @@ def test_reads_what_was_appended(broker: EmbeddedBroker) -> None:
         ]
     )
     assert appended.ranges == {("clicks", 0): (0, 3), ("clicks", 1): (0, 1)}
-    assert not appended.repeated
     assert records(broker, "clicks", 0) == [
         ("clicks", 0, 0, 10, b"a", b"1", headers),
         ("clicks", 0, 1, 0, None, b"2", NO_HEADERS),
@@ -176,40 +174,6 @@ def test_a_huge_record_is_read_back_where_the_topic_allows_it(broker: EmbeddedBr
     headers = Headers([(f"h{number}", b"v") for number in range(10_000)])
     broker.append([NewRecord("huge", b"k", huge, 1, headers), NewRecord("huge", b"k", b"after")])
     assert [(record[5], record[6]) for record in records(broker, "huge")] == [(huge, headers), (b"after", NO_HEADERS)]
-
-
-class TestIdempotence:
-    def test_recognises_an_append_that_is_tried_again(self, broker: EmbeddedBroker) -> None:
-        record = NewRecord("clicks", b"k", b"v", partition=2)
-        first = broker.append([record], producer_id="p", sequence=0)
-        again = broker.append([record], producer_id="p", sequence=0)
-        assert again.ranges == first.ranges == {("clicks", 2): (0, 1)}
-        assert (first.repeated, again.repeated) == (False, True)
-        assert values(broker, "clicks", 2) == [b"v"]
-
-    def test_a_repetition_leaves_no_file(self, broker: EmbeddedBroker) -> None:
-        big = [NewRecord("clicks", b"k", BIG, partition=0)] * 20
-        broker.append(big, producer_id="p", sequence=0)
-        broker.append(big, producer_id="p", sequence=0)
-        assert len(files(broker)) == 1
-        assert len(values(broker, "clicks")) == 20
-
-    @pytest.mark.parametrize("sequence", [0, 3])
-    def test_refuses_a_sequence_that_goes_back_or_has_a_hole(self, broker: EmbeddedBroker, sequence: int) -> None:
-        for number in range(2):
-            broker.append([NewRecord("clicks", b"k", b"v")], producer_id="p", sequence=number)
-        with pytest.raises(IllegalStateError, match=f"producer p sent sequence {sequence} after 1"):
-            broker.append([NewRecord("clicks", b"k", b"v")], producer_id="p", sequence=sequence)
-
-    def test_a_producer_id_needs_a_sequence(self, broker: EmbeddedBroker) -> None:
-        with pytest.raises(ArgumentError, match="go together"):
-            broker.append([], producer_id="p")
-
-    def test_a_silent_producer_is_forgotten_after_a_day(self, broker: EmbeddedBroker, clock: FakeClock) -> None:
-        broker.append([NewRecord("clicks", b"k", b"v")], producer_id="p", sequence=0)
-        clock.now += 24 * 60 * 60 * 1000 + 1
-        broker.maintain()
-        assert not broker.append([NewRecord("clicks", b"k", b"v")], producer_id="p", sequence=0).repeated
 
 
 class TestSegments:
