@@ -16,9 +16,9 @@ from headrace.broker import log
 from headrace.broker.arrays import int64_array
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
-from headrace.broker.log import LogReader, Partition, Segment
+from headrace.broker.log import LogReader, Partition
 from headrace.broker.rewriting import Rewriter, swap
-from headrace.broker.segments import DENSE, Batch, offsets_in
+from headrace.broker.segments import DENSE, Batch, Segment, offsets_in
 from headrace.broker.topic_config import TopicConfig
 
 MAX_KEYS = 2_000_000

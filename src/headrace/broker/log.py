@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import msgspec
 
@@ -21,6 +20,7 @@ from headrace.broker.segments import (
     CHUNK_RECORDS,
     Batch,
     Chunk,
+    Segment,
     SegmentPlace,
     batch_from,
     offsets_in,
@@ -28,13 +28,15 @@ from headrace.broker.segments import (
     unpack_chunks,
     verify,
 )
-from headrace.broker.staging import Built, StagedSegment
+from headrace.broker.staging import StagedSegment
 from headrace.errors import ArgumentError, BrokerError, CorruptLogError, OffsetOutOfRangeError, UnknownTopicError
 from headrace.records import RawRecord
 
 _PAGE = 64
 _MAX_VERIFIED = 20_000
-_COLUMNS = "id, base_offset, next_offset, records, bytes, max_timestamp, arrived_ms, sparse, file, chunks"
+_COLUMNS = """records, next_offset - base_offset, bytes, min_timestamp, max_timestamp, checksum, chunks, file,
+              sparse, base_offset, arrived_ms, id"""
+"""What makes a Segment, in the order of its fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +48,6 @@ class Partition:
     start_offset: int
     end_offset: int
     cleaned_offset: int
-
-
-class Segment(NamedTuple):
-    """A registered segment."""
-
-    id: int
-    base_offset: int
-    next_offset: int
-    records: int
-    size: int
-    max_timestamp: int
-    arrived_ms: int
-    """When the last of its records arrived."""
-    sparse: int
-    file: str | None
-    chunks: bytes
-    payload: bytes | None = None
-
-
-class Placed(NamedTuple):
-    """A finished segment that takes the place of others."""
-
-    base_offset: int
-    next_offset: int
-    sparse: bool
-    built: Built
-    arrived_ms: int = 0
 
 
 def find_partition(connection: sqlite3.Connection, topic: str, partition: int) -> Partition:
@@ -106,15 +81,16 @@ def register(
         known[where] = partition
         _check_file(disk, staged)
         first, base = ranges.get(where, (partition.end_offset, partition.end_offset))
-        ranges[where] = first, base + staged.built.records
-        _insert(connection, partition.id, Placed(base, base + staged.built.records, False, staged.built, now_ms))
+        segment = staged.built._replace(base_offset=base, arrived_ms=now_ms)
+        ranges[where] = first, segment.next_offset
+        _insert(connection, partition.id, segment)
     for where, (_, end) in ranges.items():
         connection.execute("UPDATE partitions SET end_offset = ? WHERE id = ?", (end, known[where].id))
     return ranges
 
 
 def replace(
-    connection: sqlite3.Connection, partition: Partition, old: Sequence[Segment], new: Sequence[Placed]
+    connection: sqlite3.Connection, partition: Partition, old: Sequence[Segment], new: Sequence[Segment]
 ) -> bool:
     """Let ``new`` take the place of ``old``; False, and nothing is changed, where another process was faster."""
     numbers = [(segment.id,) for segment in old]
@@ -123,8 +99,8 @@ def replace(
         return False
     connection.executemany("DELETE FROM segments WHERE id = ?", numbers)
     arrived_ms = max((segment.arrived_ms for segment in old), default=0)
-    for placed in new:
-        _insert(connection, partition.id, placed._replace(arrived_ms=arrived_ms))
+    for segment in new:
+        _insert(connection, partition.id, segment._replace(arrived_ms=arrived_ms))
     return True
 
 
@@ -194,9 +170,8 @@ class LogReader:
 
     def staged(self, staged: StagedSegment) -> Iterator[list[RawRecord]]:
         """The records of a segment that is not registered yet; their offsets count from 0."""
-        built = staged.built
-        place = SegmentPlace(staged.topic, staged.partition, 0, built.file or "a staged segment")
-        segment = Segment(0, 0, 0, built.records, built.size, 0, 0, False, built.file, built.chunks, built.payload)
+        segment = staged.built
+        place = SegmentPlace(staged.topic, staged.partition, 0, segment.file or "a staged segment")
         with self._source(segment) as fetch:
             for chunk in _index(segment, place):
                 data = fetch(chunk)
@@ -367,7 +342,7 @@ def _index(segment: Segment, place: SegmentPlace) -> list[Chunk]:
     try:
         return unpack_chunks(segment.chunks)
     except msgspec.MsgspecError as error:
-        whole = Chunk(0, segment.next_offset - segment.base_offset, segment.records, 0, segment.size, 0, 0)
+        whole = Chunk(0, segment.next, segment.records, 0, segment.size, 0, 0)
         raise place.corrupt(whole, f"its index in the catalog cannot be read: {error}") from error
 
 
@@ -402,26 +377,25 @@ def _check_file(disk: Disk, staged: StagedSegment) -> None:
         raise BrokerError(message, hint=hint)
 
 
-def _insert(connection: sqlite3.Connection, partition_id: int, placed: Placed) -> None:
-    built = placed.built
+def _insert(connection: sqlite3.Connection, partition_id: int, segment: Segment) -> None:
     connection.execute(
         """INSERT INTO segments (partition_id, base_offset, next_offset, records, bytes, min_timestamp, max_timestamp,
                                  arrived_ms, checksum, sparse, file, chunks, payload)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             partition_id,
-            placed.base_offset,
-            placed.next_offset,
-            built.records,
-            built.size,
-            built.min_timestamp,
-            built.max_timestamp,
-            placed.arrived_ms,
-            built.checksum,
-            int(placed.sparse),
-            built.file,
-            built.chunks,
-            built.payload,
+            segment.base_offset,
+            segment.next_offset,
+            segment.records,
+            segment.size,
+            segment.min_timestamp,
+            segment.max_timestamp,
+            segment.arrived_ms,
+            segment.checksum,
+            int(segment.sparse),
+            segment.file,
+            segment.chunks,
+            segment.payload,
         ),
     )
 

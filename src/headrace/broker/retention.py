@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from headrace.broker import groups, log
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
-from headrace.broker.log import Partition, Segment
+from headrace.broker.log import Partition
+from headrace.broker.segments import Segment
 from headrace.broker.topic_config import TopicConfig
 
 

@@ -19,9 +19,9 @@ from headrace.broker import crash_points, log, topics
 from headrace.broker.arrays import int64_array
 from headrace.broker.catalog import Catalog
 from headrace.broker.disk import Disk
-from headrace.broker.log import LogReader, Partition, Placed, Segment
+from headrace.broker.log import LogReader, Partition
 from headrace.broker.port import TopicPartition
-from headrace.broker.segments import CHUNK_BYTES, CHUNK_RECORDS, DENSE, Batch, offsets_in, with_offsets
+from headrace.broker.segments import CHUNK_BYTES, CHUNK_RECORDS, DENSE, Batch, Segment, offsets_in, with_offsets
 from headrace.broker.staging import INLINE_BYTES, SegmentWriter
 
 MERGE_AT = 8
@@ -44,7 +44,7 @@ class Rewriter:
         self._held_from = self._held_to = 0
         self._writer: SegmentWriter | None = None
         self._base = 0
-        self._placed: list[Placed] = []
+        self._written: list[Segment] = []
 
     def add(self, batch: Batch, first: int, end: int, horizons: Any = None, offsets: Any = None) -> None:
         """Take a batch with the offsets from ``first`` up to ``end``; sparse ones say which each record has."""
@@ -59,24 +59,24 @@ class Rewriter:
         if self._held_records >= CHUNK_RECORDS or self._held_bytes >= CHUNK_BYTES:
             self._flush()
 
-    def finish(self) -> list[Placed]:
+    def finish(self) -> list[Segment]:
         """The new segments, durable."""
         if self._held:
             self._flush()
         self._end_segment()
-        return self._placed
+        return self._written
 
     def abort(self) -> None:
         if self._writer is not None:
             self._writer.abort()
-        for placed in self._placed:
-            if placed.built.file is not None:
-                self._disk.remove(placed.built.file)
+        for segment in self._written:
+            if segment.file is not None:
+                self._disk.remove(segment.file)
 
     def _flush(self) -> None:
         if self._writer is None:
             self._base = self._held_from
-            file = f"{self._directory}/{self._label}-{len(self._placed)}.arrow"
+            file = f"{self._directory}/{self._label}-{len(self._written)}.arrow"
             self._writer = SegmentWriter(self._disk, file, sparse=self._sparse)
         self._writer.write(self._joined(), self._held_from - self._base, self._held_to - self._base)
         self._held, self._held_records, self._held_bytes = [], 0, 0
@@ -93,13 +93,12 @@ class Rewriter:
 
     def _end_segment(self) -> None:
         if self._writer is not None:
-            built = self._writer.finish()
-            self._placed.append(Placed(self._base, self._base + built.next, self._sparse, built))
+            self._written.append(self._writer.finish()._replace(base_offset=self._base))
             self._writer = None
 
 
 def swap(
-    catalog: Catalog, disk: Disk, partition: Partition, old: Sequence[Segment], new: Sequence[Placed], cleaned_to: int
+    catalog: Catalog, disk: Disk, partition: Partition, old: Sequence[Segment], new: Sequence[Segment], cleaned_to: int
 ) -> bool:
     """Let the new segments take the place of the old ones, whose files go; False where somebody else was faster."""
     with catalog.write() as connection:
@@ -108,7 +107,7 @@ def swap(
         connection.execute(change, (cleaned_to if swapped else 0, partition.id))
         failpoints.reach(crash_points.COMPACTION_SWAP)
     failpoints.reach(crash_points.COMPACTION_SWAPPED)
-    files = [segment.file for segment in old] if swapped else [placed.built.file for placed in new]
+    files = [segment.file for segment in (old if swapped else new)]
     for file in files:
         if file is not None:
             disk.remove(file)

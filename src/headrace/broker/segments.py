@@ -107,6 +107,34 @@ def message_of(batch: Batch) -> memoryview:
     return memoryview(batch.serialize())
 
 
+class Segment(NamedTuple):
+    """A segment that was written, and its place in a partition as soon as it has one.
+
+    A large one is in ``file``, a small one is its ``payload``, which is not loaded where it is not asked for.
+    """
+
+    records: int
+    next: int
+    """The number of offsets it covers, gaps included."""
+    size: int
+    min_timestamp: int
+    max_timestamp: int
+    checksum: int
+    chunks: bytes
+    file: str | None
+    sparse: bool = False
+    base_offset: int = 0
+    arrived_ms: int = 0
+    """When the last of its records arrived."""
+    id: int = 0
+    """Its number in the catalog; 0 where it is not registered."""
+    payload: bytes | None = None
+
+    @property
+    def next_offset(self) -> int:
+        return self.base_offset + self.next
+
+
 class SegmentPlace(NamedTuple):
     """Where a segment is, for messages."""
 

@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pyarrow.compute as pc
@@ -27,6 +27,7 @@ from headrace.broker.segments import (
     Batch,
     Chunk,
     Row,
+    Segment,
     batch_of,
     header,
     message_of,
@@ -41,28 +42,13 @@ _MEMORY_BYTES = 64 * 1024 * 1024
 _MAX_TIMESTAMP = 2**63 - 1
 
 
-class Built(NamedTuple):
-    """A finished segment, before it has a place in a partition. A large one is in ``file``, a small one ``payload``."""
-
-    records: int
-    next: int
-    """The number of offsets it covers, gaps included."""
-    size: int
-    min_timestamp: int
-    max_timestamp: int
-    checksum: int
-    chunks: bytes
-    file: str | None
-    payload: bytes | None
-
-
 class StagedSegment(msgspec.Struct, frozen=True, array_like=True):
     """Records of one partition that are written but that nobody can see yet."""
 
     topic: str
     topic_id: int
     partition: int
-    built: Built
+    built: Segment
 
 
 def pack(segments: Iterable[StagedSegment]) -> Handover:
@@ -82,6 +68,7 @@ class SegmentWriter:
     def __init__(self, disk: Disk, file: str, *, sparse: bool = False) -> None:
         self._disk = disk
         self._file = file
+        self._sparse = sparse
         self._header = header(sparse=sparse)
         self._chunks: list[Chunk] = []
         self._inline: list[memoryview] = []
@@ -109,13 +96,13 @@ class SegmentWriter:
         )
         self._keep(message)
 
-    def finish(self) -> Built:
+    def finish(self) -> Segment:
         if self._in_file:
             self._append(memoryview(END_MARK))
             self.size += len(END_MARK)
             self._disk.flush(self._file)
             failpoints.reach(crash_points.SEGMENT_WRITTEN)
-        return Built(
+        return Segment(
             records=sum(chunk.records for chunk in self._chunks),
             next=self.next,
             size=self.size,
@@ -124,6 +111,7 @@ class SegmentWriter:
             checksum=self._checksum,
             chunks=pack_chunks(self._chunks),
             file=self._file if self._in_file else None,
+            sparse=self._sparse,
             payload=None if self._in_file else b"".join(self._inline),
         )
 
@@ -274,7 +262,7 @@ class _PartitionWriter:
         self._needs_key = topic.config.compact
         self._segment_bytes = topic.config.segment_bytes
         self._segment: SegmentWriter | None = None
-        self._built: list[Built] = []
+        self._built: list[Segment] = []
         self._rows: list[Row] = []
         self._size = 0
 
