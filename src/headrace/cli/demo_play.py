@@ -108,7 +108,7 @@ class Demo:
         with Replicas.of(demo_program.build(), self._config, self._broker) as found:
             return dict(found.store(demo_program.STORE).all())
 
-    def _new_show(self, session: Session) -> Any:
+    def _new_show(self, session: Session) -> demo_show.Show:
         console = CommandConsole()
         if console.is_terminal and not session.out.json and not session.out.quiet:
             return demo_show.TerminalShow(console)

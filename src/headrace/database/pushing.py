@@ -53,7 +53,7 @@ class PushRows:
         limit: int | None = None,
         ends: bool = False,
     ) -> None:
-        self._told, self._broker, self._limit, self._ends = told, broker, limit, ends
+        self._told, self._limit, self._ends = told, limit, ends
         with ExitStack() as undoing:
             directory = undoing.enter_context(tempfile.TemporaryDirectory(prefix="headrace-push-"))
             self._config = {**config, "state.dir": directory}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -11,8 +10,6 @@ from typing import TypeAlias
 
 from headrace.application.restore_notes import RestoreNote
 from headrace.listeners import tell
-
-log = logging.getLogger(__name__)
 
 Restored: TypeAlias = tuple[str, str, int]
 """Store, topic and partition."""

@@ -176,10 +176,6 @@ class FixedKeyProcessor(_Forwarding[KIn, VOut], Generic[KIn, VIn, VOut]):
         raise NotImplementedError
 
 
-ProcessorSupplier = Callable[[], Processor]
-"""A class or zero-argument callable that gives a new processor each time. It may carry ``stores``."""
-
-
 def provided_stores(supplier: Any) -> tuple[Any, ...]:
     """The store builders a supplier brings along: its ``stores`` attribute, a collection or a method."""
     stores = getattr(supplier, "stores", None)

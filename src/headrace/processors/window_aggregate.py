@@ -49,7 +49,6 @@ class WindowUpdater(Processor):
         self._fetch = self._store.fetch
         self._put = self._store.put
         self._drop = context.drop
-        self._forward = context.forward_parts
         if self._is_final:
             self._final = EmitFinal(context, self._store_name)
             self._forward_update = None

@@ -71,13 +71,11 @@ def _registered(
     if not format_.format.infers or (declared and schema_id is None):
         return None
     known = registry_for(format_, registry)
-    schema = _schema(known, topic, schema_id, format_, is_key)
+    schema = _schema(known, topic, schema_id, is_key)
     return schema, _inferred_columns(schema, format_, known, is_key)
 
 
-def _schema(
-    registry: SchemaRegistry, topic: str, schema_id: int | None, format_: ColumnsFormat, is_key: bool
-) -> Schema:
+def _schema(registry: SchemaRegistry, topic: str, schema_id: int | None, is_key: bool) -> Schema:
     subject, part = topic_subject(topic, is_key, ""), "key" if is_key else "value"
     try:
         if schema_id is not None:
@@ -179,7 +177,7 @@ def with_schema_names(statement: CreateAs, sink: Source, registry: SchemaRegistr
         if schema_id is None:
             continue
         known = registry_for(format_, registry)
-        schema = _schema(known, sink.topic, schema_id, format_, side == "KEY")
+        schema = _schema(known, sink.topic, schema_id, side == "KEY")
         found = _inferred_columns(schema, format_, known, side == "KEY")
         _check_columns(columns, found, side)
         added = _with_name(added, side, schema)

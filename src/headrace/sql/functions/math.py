@@ -20,7 +20,7 @@ from headrace.sql.types.java_text import double_text
 from headrace.sql.types.numbers import wrap32, wrap64
 
 _ROOM = decimal.Context(prec=decimal.MAX_PREC)
-_INT_MAX, _LONG_MAX = 2**31 - 1, 2**63 - 1
+_LONG_MAX = 2**63 - 1
 _OF_ONE = ("(INTEGER value) -> DOUBLE", "(BIGINT value) -> DOUBLE", "(DOUBLE value) -> DOUBLE")
 
 
