@@ -171,7 +171,8 @@ SETTINGS: Mapping[str, Setting] = _settings(
         "max.records.per.batch",
         None,
         number(1),
-        "most records a batch reads, at least one per partition that has any; None: as many as take two seconds",
+        "most records a batch reads, but one of each partition that has any, and whatever comes before records that a "
+        "repartition brings; None: as many as take two seconds",
         nullable=True,
     ),
     Setting("task.timeout.ms", 5 * _MINUTE_MS, number(0), "how long a task may stall before that is an error"),
