@@ -156,7 +156,8 @@ class Coordinator:
         offsets = offsets_by_partition(row for result in results for row in result.offsets)
         decision = Decision(self.application.id, batch.epoch, batch.batch_id, staged, offsets, notes, plan.begins)
         self._make_count(decision, visited)
-        has_advanced = not plan.ranges or any(at.offset != plan.begins.get(place) for place, at in offsets.items())
+        waiting = {(each.topic, each.partition): each.start for each in plan.ranges if each.size}
+        has_advanced = not waiting or any(at.offset != waiting.get(place, at.offset) for place, at in offsets.items())
         return self._report(batch, results, has_advanced=has_advanced)
 
     def publish(self) -> None:

@@ -2,7 +2,8 @@
 
 In Kafka the tasks before a repartition topic write to it side by side, so that none is far ahead. Here what each has
 made of a whole batch arrives at once. One after another, stream time would run to the end of the first, and windows
-would take the records of the others for late.
+would take the records of the others for late. A task that is visited twice in a batch is one sender: what it sends then
+comes behind all that it had sent before.
 """
 
 from __future__ import annotations

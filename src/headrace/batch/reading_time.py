@@ -10,6 +10,8 @@ second, on a busy machine some seconds."""
 _LEAST = 0.01
 _TELLING = 0.05
 """Less work says nothing of how it is divided."""
+_GROWTH = 2
+_FAR = 1.5
 
 
 class ReadingTime:
@@ -23,11 +25,26 @@ class ReadingTime:
 
     def __init__(self) -> None:
         self.seconds = FIRST
+        self._last: tuple[float, float] | None = None
+        self._fixed = 0.0
+        """Work that does not depend on how much was read: batches that read less and less would not save it."""
 
     def learn(self, reading: float, working: float) -> None:
         """For how long the tasks of a batch have read, and worked in all."""
+        if not reading:
+            return
         if working >= _TELLING:
-            self.seconds = max(_LEAST, SECONDS * reading / working)
+            self._fixed = min(self._fixed_beside(reading, working), working - reading)
+            wanted = SECONDS * reading / (working - self._fixed)
+            self.seconds = max(_LEAST, min(wanted, _GROWTH * self.seconds))
         elif self.seconds < FIRST:
             # Too short a time makes batches that never tell: one slow batch must not be remembered for ever.
-            self.seconds = min(FIRST, 2 * self.seconds)
+            self.seconds = min(FIRST, _GROWTH * self.seconds)
+
+    def _fixed_beside(self, reading: float, working: float) -> float:
+        """From two batches of which one has read longer: what both had to do."""
+        before, self._last = self._last, (reading, working)
+        if before is None or 1 / _FAR < reading / before[0] < _FAR:
+            return self._fixed
+        slope = max(1.0, (working - before[1]) / (reading - before[0]))
+        return max(0.0, working - slope * reading)

@@ -81,6 +81,13 @@ class TaskInput:
         Also stops when a partition is used up here but has more in its topic. What other tasks sent exists in this
         batch only, so all of it is fed: after what comes before it in time, however much that is.
         """
+        try:
+            self._feed(now_ms, seconds)
+        finally:
+            for known in self._ranges.values():
+                known.pause()
+
+    def _feed(self, now_ms: int, seconds: float | None) -> None:
         task, begin = self._task, time.monotonic()
         end = inf if seconds is None else begin + seconds
         while self._refill(begin, seconds) or (task.has_records and task.is_processable(now_ms)):
@@ -93,10 +100,9 @@ class TaskInput:
                 break
         # A partition that is idle is not waited for within a batch.
         while self._has_sent():
-            task.process_all(now_ms)
-            self._refill(begin, seconds, self._sent)
-        for known in self._ranges.values():
-            known.pause()
+            self._refill(begin, seconds)
+            if task.has_records:
+                self._process(now_ms)
         self.seconds = time.monotonic() - begin
 
     def next_offset(self, read: ReadRange) -> int:
@@ -140,23 +146,20 @@ class TaskInput:
             task.process(now_ms)
             task.punctuate_stream_time()
 
-    def _refill(self, begin: float, seconds: float | None, of: Iterable[TopicPartition] | None = None) -> bool:
+    def _refill(self, begin: float, seconds: float | None) -> bool:
         """Read more for partitions of which the task has no records left; whether anything was read, or an end."""
-        empty = [each for each in (self._left if of is None else of) if not self._task.buffered_of(each)]
+        empty = [each for each in self._left if not self._task.buffered_of(each)]
         if empty and self.count and seconds is not None:
             as_many = self.count / max(time.monotonic() - begin, _TICK) * seconds / _PIECES
             self._piece = max(_FEWEST_RECORDS, min(self._piece * _GROWTH, int(as_many), _MOST_IN_COLUMNS))
-        found = False
         for partition in empty:
-            if partition in self._left:
-                self._feed_next(partition, _MOST_IN_COLUMNS if seconds is None else self._piece)
-                found = True
-        return found
+            self._feed_next(partition, _MOST_IN_COLUMNS if seconds is None else self._piece)
+        return bool(empty)
 
     def _feed_next(self, partition: TopicPartition, most: int) -> None:
         """Feed the next records, in the form that the task processes fastest."""
         task, sources = self._task, self._left[partition]
-        while sources:
+        while sources or self._extended(partition):
             found = sources[0].take(most, in_columns=task.takes_columns(partition))
             if found is None:
                 sources.pop(0)
@@ -168,8 +171,7 @@ class TaskInput:
             else:
                 task.add_columns(partition, found)
             return
-        if not self._extended(partition):
-            del self._left[partition]
+        del self._left[partition]
 
     def _extended(self, partition: TopicPartition) -> bool:
         """Read more of a partition than was planned, where there is more and records wait that other tasks sent."""

@@ -57,19 +57,19 @@ class _Port:
 
 
 class _Fed:
-    """A task with two inputs, and what it wrote."""
+    """A task with two inputs and one that is idle, and what it wrote."""
 
-    def __init__(self, log: _Log, repartition_topics: tuple[str, ...] = ()) -> None:
+    def __init__(self, log: _Log, repartition_topics: tuple[str, ...] = (), idle_ms: int = 0) -> None:
         builder = StreamsBuilder()
-        builder.stream("left").merge(builder.stream("right")).to("out")
-        config = StreamsConfig({"application.id": "fed"})
+        builder.stream("left").merge(builder.stream("right")).merge(builder.stream("idle")).to("out")
+        config = StreamsConfig({"application.id": "fed", "max.task.idle.ms": idle_ms})
         port = _Port()
         self.written = port.written
         self.task = StreamTask(
             builder.build().configured(config).task_plan(),
             config,
             port,
-            partitions=[(topic, 0) for topic in _TOPICS],
+            partitions=[(topic, 0) for topic in (*_TOPICS, "idle")],
             cache=ThreadCache(0),
             lag_of=lambda partition: self.input.lag_of(partition),
         )
@@ -178,12 +178,13 @@ def test_a_partition_that_lags_is_waited_for() -> None:
     assert fed.written == [b"left 1", b"right 2", b"right 3", b"left 5"]
 
 
+@pytest.mark.parametrize("idle_ms", [-1, 0, 1000])
 @pytest.mark.parametrize(("planned", "seconds"), [(100, _NO_TIME), (10, None), (10, _NO_TIME)])
 def test_what_comes_before_records_that_were_sent_is_read_however_much_it_is(
-    planned: int, seconds: float | None, monkeypatch: pytest.MonkeyPatch
+    planned: int, seconds: float | None, idle_ms: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(task_input, "_MOST_RECORDS", 7)
-    fed = _Fed(_Log({"left": _records("left", list(range(0, 200, 2)))}, random.Random(1)), ("right",))
+    fed = _Fed(_Log({"left": _records("left", list(range(0, 200, 2)))}, random.Random(1)), ("right",), idle_ms)
     with Spool() as spool:
         for sender in range(2):
             payload = Payload(lambda chunk, sender=sender: spool.add(_parcel(sender, chunk)))  # type: ignore[misc]
