@@ -120,7 +120,7 @@ class HeldGroup:
     def keep(self, producer: Producer, decision: DecisionRecord) -> None:
         """A publisher's: leave the group where it is, which is where it was at the decision or was put by hand."""
         begins, deadline = decision.begins, time.monotonic() + _LATE_SECONDS
-        while are_by_streams(moved := moves(begins, self._held(producer, begins))):
+        while are_by_streams(moved := moves(begins, self._held(producer, begins, deadline))):
             if time.monotonic() > deadline:
                 producer.abort_transaction(self._clients.timeout)
                 text = told(begins, moved)
@@ -131,14 +131,14 @@ class HeldGroup:
         """End the consumer, as soon as nobody waits for its answer."""
         self._consumer = None
 
-    def _held(self, producer: Producer, places: Iterable[Place]) -> dict[Place, OffsetAndMetadata]:
-        found = self._committed(places)
-        while True:
+    def _held(self, producer: Producer, places: Iterable[Place], deadline: float) -> dict[Place, OffsetAndMetadata]:
+        """Where the group is, sent as it is: until both are the same, or somebody who moves it does not end."""
+        held, found = None, self._committed(places)
+        while found != held and time.monotonic() < deadline + _LATE_SECONDS:
             held = found
             self._send(producer, held)
             found = self._committed(places)
-            if found == held:
-                return found
+        return found
 
     def _send(self, producer: Producer, offsets: Mapping[Place, OffsetAndMetadata]) -> None:
         if not offsets:

@@ -28,19 +28,21 @@ class SilenceWatch:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """An answer is waited for until the end of the block. What only takes long, while others come, is not told."""
-        timer = threading.Timer(SECONDS, self._look)
+        is_over = threading.Event()
+        timer = threading.Timer(SECONDS, self._look, (is_over,))
         timer.daemon = True
         timer.start()
         try:
             yield
         finally:
             timer.cancel()
+            is_over.set()
         self._answered()
 
-    def _look(self) -> None:
+    def _look(self, is_over: threading.Event) -> None:
         reason = self._ask()
         with self._lock:
-            if reason is None or self._is_told:
+            if reason is None or self._is_told or is_over.is_set():
                 return
             self._is_told = True
         what = "Kafka at %s has not answered for %g s: waiting up to %g s (%s)"
