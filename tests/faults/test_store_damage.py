@@ -127,5 +127,5 @@ def test_a_corrupt_store_is_restored_and_not_left_to_the_processing_exception_ha
     with closing(scene.broker()) as broker, LocalEngine(topology(), settings, broker) as engine:
         engine.run_until_idle()
         assert not engine.dropped_records
-    assert re.search(r"running batch 2 again: .*totals is corrupt\n.*block checksum mismatch", caplog.text)
+    assert re.search(r"running batch 2 again: .*totals is corrupt: .*block checksum mismatch", caplog.text)
     scene.check()
