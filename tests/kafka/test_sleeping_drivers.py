@@ -16,6 +16,7 @@ from headrace.broker.kafka.broker import KafkaBroker
 from headrace.broker.kafka.following import FollowingPublisher
 from headrace.broker.port import Decision, OffsetAndMetadata
 from headrace.errors import FencedError
+from tests.kafka.running import wait_for
 from tests.kafka.tally import Tally
 
 _BY_STREAMS = OffsetAndMetadata(7, "AQAAAAAAAAAB")
@@ -61,8 +62,16 @@ class Scene:
     def at(self) -> OffsetAndMetadata:
         return self.other.committed(self.name)[self.out, 0]
 
-    def published(self) -> list[bytes]:
-        return [record[5] or b"" for records in self.other.read(self.out, 0, 0) for record in records]
+    def published(self, count: int) -> list[bytes]:
+        """What can be read: a commit is answered a little before that."""
+        found: list[bytes] = []
+
+        def are_there() -> bool:
+            found[:] = [record[5] or b"" for records in self.other.read(self.out, 0, 0) for record in records]
+            return len(found) >= count
+
+        wait_for(are_there)
+        return found
 
 
 @pytest.fixture
@@ -94,7 +103,7 @@ def test_a_decision_does_not_count_after_kafka_streams_ran(
         scene.decide(number, partition=number)
     assert f"{scene.out}-0 {1 if number else 'none'}, 7." in str(refused.value)
     assert scene.at() == _BY_STREAMS
-    assert len(scene.published()) == number
+    assert len(scene.published(number)) == number
 
 
 def test_at_least_once_the_group_is_not_turned_back(scene_with: Callable[..., Scene]) -> None:
@@ -109,13 +118,13 @@ def test_at_least_once_the_group_is_not_turned_back(scene_with: Callable[..., Sc
 def test_a_batch_that_was_decided_is_not_published_after_kafka_streams_ran(scene_with: Callable[..., Scene]) -> None:
     scene = scene_with(has_host=True)
     scene.decide(0, begins=0)
-    assert scene.at() == OffsetAndMetadata(0)
+    wait_for(lambda: scene.at() == OffsetAndMetadata(0))
     scene.moved()
     with pytest.raises(FencedError, match=f"batch 0 of {scene.name} was decided and not published") as refused:
         scene.publish()
     assert f"{scene.out}-0 0, 7." in str(refused.value)
     assert scene.at() == _BY_STREAMS
-    assert scene.published() == []
+    assert scene.published(0) == []
 
 
 def test_the_group_is_not_turned_back_when_all_is_published(
@@ -158,7 +167,7 @@ def test_who_joins_while_something_comes_to_count_waits_for_its_end(
         scene.decide(0, begins=0)
         scene.publish()
     assert codes == [KafkaError._TIMED_OUT]
-    assert scene.published() == [b"0"]
+    assert scene.published(1) == [b"0"]
 
 
 @pytest.mark.parametrize("has_host", [False, True], ids=["with the decision", "after it"])
@@ -169,7 +178,7 @@ def test_offsets_that_are_set_by_hand_while_it_runs_end_it(scene_with: Callable[
     scene.moved(_BY_HAND)
     with pytest.raises(FencedError, match=f"offsets of application {scene.name} were set by hand while it ran"):
         scene.decide(1)
-    assert scene.published() == [b"0"]
+    assert scene.published(1) == [b"0"]
     successor = scene.broker()
     successor.acquire_lease(scene.name)
     assert successor.committed(scene.name) == {(scene.out, 0): _BY_HAND}

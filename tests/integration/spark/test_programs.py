@@ -90,16 +90,25 @@ def test_a_global_table_is_filled_before_processing_and_current_in_every_batch(
     broker.create_topic("regions", 2)
     for topic in ("left", "right"):
         broker.create_topic(topic, 2)
+    _append_both_sides(broker)
+    append(broker, "regions", [("eu", "Europe")])
     with SparkEngine(enriched(), settings(tmp_path), broker, session=spark) as engine:
-        for region in ("Europe", "Europa", "Old World"):
+        engine.run_until_idle()
+        assert set(read(broker, "joined")) == {(b"a", b"eu@Europe+x"), (b"b", b"eu@Europe+y")}
+        for region in ("Europa", "Old World"):
             before = len(read(broker, "joined"))
-            append(broker, "left", [("a", "eu"), ("b", "eu")])
-            append(broker, "right", [("a", "x"), ("b", "y")])
+            # A batch may begin between any two of them.
             append(broker, "regions", [("eu", region)])
+            _append_both_sides(broker)
             engine.run_until_idle()
-            # Those of the second batch and later find the streams' earlier records in their windows too.
+            # These find the streams' earlier records in their windows too.
             now = read(broker, "joined")[before:]
             assert {(b"a", f"eu@{region}+x".encode()), (b"b", f"eu@{region}+y".encode())} <= set(now)
+
+
+def _append_both_sides(broker: EmbeddedBroker) -> None:
+    append(broker, "left", [("a", "eu"), ("b", "eu")])
+    append(broker, "right", [("a", "x"), ("b", "y")])
 
 
 def test_the_wall_clock_calls_a_processor_without_any_input(
