@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _LATE_SECONDS = 2.0
 """For so long it may be told where the group was before our last commit, which is answered a little earlier."""
 _PAUSE_SECONDS = 0.02
+_TRIES = 5
 _ONE_AT_A_TIME = "One at a time: stop every instance of Kafka Streams before this is started again."
 
 
@@ -120,7 +121,7 @@ class HeldGroup:
     def keep(self, producer: Producer, decision: DecisionRecord) -> None:
         """A publisher's: leave the group where it is, which is where it was at the decision or was put by hand."""
         begins, deadline = decision.begins, time.monotonic() + _LATE_SECONDS
-        while are_by_streams(moved := moves(begins, self._held(producer, begins, deadline))):
+        while are_by_streams(moved := moves(begins, self._held(producer, begins))):
             if time.monotonic() > deadline:
                 producer.abort_transaction(self._clients.timeout)
                 text = told(begins, moved)
@@ -131,14 +132,19 @@ class HeldGroup:
         """End the consumer, as soon as nobody waits for its answer."""
         self._consumer = None
 
-    def _held(self, producer: Producer, places: Iterable[Place], deadline: float) -> dict[Place, OffsetAndMetadata]:
-        """Where the group is, sent as it is: until both are the same, or somebody who moves it does not end."""
-        held, found = None, self._committed(places)
-        while found != held and time.monotonic() < deadline + _LATE_SECONDS:
+    def _held(self, producer: Producer, places: Iterable[Place]) -> dict[Place, OffsetAndMetadata]:
+        """Where the group is, and sent as it is; an error where somebody goes on moving it."""
+        found = self._committed(places)
+        for _ in range(_TRIES):
             held = found
             self._send(producer, held)
             found = self._committed(places)
-        return found
+            if found == held:
+                return found
+        producer.abort_transaction(self._clients.timeout)
+        begins = {place: at.offset for place, at in held.items()}
+        moved = moves(begins, {place: at for place, at in found.items() if place in begins})
+        raise _moved(self._application, told(begins, moved), is_by_streams=are_by_streams(moved))
 
     def _send(self, producer: Producer, offsets: Mapping[Place, OffsetAndMetadata]) -> None:
         if not offsets:
